@@ -1,0 +1,34 @@
+# `make help` lists what can be made. PYTHON3 is any Python from 3.11 on; everything else is installed into .venv.
+PYTHON3 ?= python3
+VENV := .venv
+INSTALLED := $(VENV)/installed
+
+.DEFAULT_GOAL := help
+.PHONY: help install train test test-slow lint check-conf
+
+help: ## show this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
+
+install: $(INSTALLED) ## install into .venv (every other target does so when needed)
+
+$(INSTALLED): pyproject.toml
+	$(PYTHON3) -m venv $(VENV)
+	$(VENV)/bin/python -m pip install -e '.[dev]'
+	touch $@
+
+train: $(INSTALLED) ## train the first model: human-written dates to ISO 8601, a few minutes on a laptop
+	$(VENV)/bin/python train.py experiment=dates_bahdanau
+
+test: $(INSTALLED) ## run the quick tests, on two processes
+	$(VENV)/bin/python -m pytest -n 2
+
+test-slow: $(INSTALLED) ## run the tests that take minutes
+	$(VENV)/bin/python -m pytest -m slow
+
+lint: $(INSTALLED) ## check style and types
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+check-conf: $(INSTALLED) ## check every recipe in conf/experiment without running it
+	$(VENV)/bin/python train.py -m check=true 'experiment=glob(*)'

@@ -1,0 +1,58 @@
+"""What every side of a training benchmark shares: the batches, the loop, the clock. Needs torch alone.
+
+A driver is started as `python <driver>.py BATCHES.json SECONDS` and prints one JSON line.
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+
+PAD, BOS, EOS = 0, 2, 3
+
+
+def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Ids `(B, T)` padded on the right, and lengths `(B,)`."""
+    size = max(map(len, rows))
+    ids = torch.tensor([row + [PAD] * (size - len(row)) for row in rows])
+    return ids, torch.tensor([len(row) for row in rows])
+
+
+def measure(
+    build: Callable[[int], tuple[torch.nn.Module, Callable[..., torch.Tensor]]],
+) -> None:
+    """Times optimiser steps over all batches, again and again, and prints the median tokens per second.
+
+    Args:
+        build: from the vocabulary's size to a model and its loss
+            `(source, source_lengths, target with BOS and EOS, target_lengths) -> scalar`.
+    """
+    torch.set_num_threads(2)
+    torch.manual_seed(1)
+    content = json.loads(Path(sys.argv[1]).read_text())
+    batches = [(*pad(batch["source"]), *pad(batch["target"])) for batch in content["batches"]]
+    tokens = sum(int((lengths - 1).sum()) for *_, lengths in batches)
+    model, loss = build(content["vocabulary"])
+    model.train()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), weight_decay=0.0)
+
+    def once() -> None:
+        for batch in batches:
+            loss(*batch).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            optimizer.zero_grad()
+
+    once()
+    rates: list[float] = []
+    end = time.perf_counter() + float(sys.argv[2])
+    while time.perf_counter() < end or len(rates) < 3:
+        start = time.perf_counter()
+        once()
+        rates.append(tokens / (time.perf_counter() - start))
+    parameters = sum(parameter.numel() for parameter in model.parameters())
+    print(json.dumps({"tokens_per_second": statistics.median(rates), "repeats": len(rates), "parameters": parameters}))

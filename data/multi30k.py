@@ -1,0 +1,100 @@
+"""Multi30k (Elliott et al. 2016), task 1: descriptions of pictures in several languages."""
+
+import hashlib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from datasets import Dataset
+
+from data.corpus import Corpus
+from data.download import PublishedFile, download
+from data.text_files import read_pairs
+
+FILES = {"train": "train", "val": "val", "test": "test_2016_flickr"}
+
+_URLS = (
+    "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/",
+    "https://github.com/multi30k/dataset/raw/master/data/task1/raw/",
+)
+
+_PUBLISHED = {
+    name: PublishedFile(tuple(url + name for url in _URLS), size, sha256)
+    for name, size, sha256 in (
+        ("train.en.gz", 568_929, "d79cfa999dd4c51d2cb42499b6796d5a882c3a8a961923c25a898c90f8bbd56f"),
+        ("train.de.gz", 637_044, "726e39b2fa9eb9ffb6dc763fb35a179f80fae06ffc5d28b6ace5faa883de28a6"),
+        ("val.en.gz", 21_650, "14f7d25ddd868909a9213e361768460edcacdd6ab9d1e77b92560dc10c10dc28"),
+        ("val.de.gz", 24_681, "f0cba2f995189cf5770f29a8a9a537a3ad3f51657ad873405082ff6863a5e75a"),
+        (
+            "test_2016_flickr.en.gz",
+            21_077,
+            "611d361c6334bc7246101d48097c13cf5c4413c5befc793cc629934359d532d9",
+        ),
+        (
+            "test_2016_flickr.de.gz",
+            22_890,
+            "9204244e408ccb38d2a55cfcd344df15005fc42a07a6e55ca6c52b6ababb8cc8",
+        ),
+    )
+}
+
+
+@dataclass(kw_only=True)
+class Multi30k(Corpus):
+    """29,000 / 1,014 / 1,000 pairs in their published layout, `multi30k/raw/<split>.<language>.gz`.
+
+    Unpacked files of the same names without `.gz` serve as well. What is missing is downloaded, English and
+    German; other languages' files (French and Czech are published) are used where they lie.
+
+    Attributes:
+        data_dir: the folder that holds `multi30k/`.
+        source: language to translate from.
+        target: language to translate to.
+    """
+
+    data_dir: str | Path
+    source: str = "en"
+    target: str = "de"
+    name: str = field(default="multi30k", init=False)
+
+    def __post_init__(self) -> None:
+        if self.source == self.target:
+            raise ValueError(f"source and target are both {self.source}")
+        self.languages = (self.source, self.target)
+
+    def fingerprint(self) -> str:
+        """Languages, and the hash of every file."""
+        digests = (
+            hashlib.sha256(path.read_bytes()).hexdigest() for pair in self._files().values() for path in pair
+        )
+        return " ".join([*self.languages, *digests])
+
+    def load(self) -> dict[str, Dataset]:
+        """Reads all splits.
+
+        Raises:
+            FileNotFoundError: a file is missing and cannot be downloaded.
+            ValueError: a file cannot be used; names file and line.
+        """
+        splits = {}
+        for split, pair in self._files().items():
+            source, target = read_pairs(*pair)
+            splits[split] = Dataset.from_dict({"source": source, "target": target})
+        return splits
+
+    def _files(self) -> dict[str, tuple[Path, Path]]:
+        return {
+            split: (self._file(f"{stem}.{self.source}"), self._file(f"{stem}.{self.target}"))
+            for split, stem in FILES.items()
+        }
+
+    def _file(self, name: str) -> Path:
+        packed = Path(self.data_dir).expanduser() / "multi30k" / "raw" / f"{name}.gz"
+        for path in (packed, packed.with_suffix("")):
+            if path.is_file():
+                return path
+        if packed.name not in _PUBLISHED:
+            raise FileNotFoundError(
+                f"{packed} is missing (so is {name}), and only English and German are downloaded"
+            )
+        download(_PUBLISHED[packed.name], packed)
+        return packed

@@ -1,0 +1,124 @@
+"""Builders of vocabularies: tokenizers trained on the train split alone."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import chain
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from zoo.text import BLANK, SPECIAL_TOKENS, normalizer
+
+_PAD, _UNK, _BOS, _EOS = SPECIAL_TOKENS
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary(ABC):
+    """How text is cut into tokens.
+
+    Attributes:
+        joint: one vocabulary for both sides instead of one for each.
+    """
+
+    joint: bool = False
+
+    def build(self, source: Iterable[str], target: Iterable[str]) -> tuple[str, str]:
+        """Trains on sentences of both sides.
+
+        Returns:
+            the tokenizers' JSON for source and target; the same one twice when they are joint.
+        """
+        if self.joint:
+            shared = self._train(chain(source, target))
+            return shared, shared
+        return self._train(source), self._train(target)
+
+    def _train(self, texts: Iterable[str]) -> str:
+        tokenizer, trainer = self._untrained()
+        tokenizer.normalizer = normalizer()
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"$A {_EOS}", special_tokens=[(_EOS, SPECIAL_TOKENS.index(_EOS))]
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        return str(tokenizer.to_str())
+
+    @abstractmethod
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        """The tokenizer without its vocabulary, and what learns that."""
+
+
+def _cut_into_words(tokenizer: Tokenizer) -> None:
+    """Words carry the blank before them, punctuation stands alone: joining the pieces gives the text."""
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(replacement=BLANK), pre_tokenizers.Punctuation()]
+    )
+    tokenizer.decoder = decoders.Metaspace(replacement=BLANK)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bpe(Vocabulary):
+    """Byte-pair encoding (Sennrich et al. 2016): frequent words whole, rare ones in pieces.
+
+    Attributes:
+        size: number of tokens, special ones included; of both sides together when joint.
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size <= len(SPECIAL_TOKENS):
+            raise ValueError(f"size must exceed the {len(SPECIAL_TOKENS)} special tokens, got {self.size}")
+
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        tokenizer = Tokenizer(models.BPE(unk_token=_UNK))
+        _cut_into_words(tokenizer)
+        return tokenizer, trainers.BpeTrainer(
+            vocab_size=self.size, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words(Vocabulary):
+    """Whole words; what is too rare becomes `<unk>`.
+
+    Attributes:
+        size: at most this many tokens, special ones included; None keeps all.
+        minimum_count: a word must occur this often.
+    """
+
+    size: int | None = None
+    minimum_count: int = 1
+
+    def __post_init__(self) -> None:
+        if self.size is not None and self.size <= len(SPECIAL_TOKENS):
+            raise ValueError(f"size must exceed the {len(SPECIAL_TOKENS)} special tokens, got {self.size}")
+        if self.minimum_count < 1:
+            raise ValueError(f"minimum_count must be at least 1, got {self.minimum_count}")
+
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        tokenizer = Tokenizer(models.WordLevel(unk_token=_UNK))
+        _cut_into_words(tokenizer)
+        return tokenizer, trainers.WordLevelTrainer(
+            vocab_size=self.size or 2**31 - 1,
+            min_frequency=self.minimum_count,
+            special_tokens=list(SPECIAL_TOKENS),
+            show_progress=False,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Characters(Vocabulary):
+    """Every character is a token, the blank too."""
+
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        tokenizer = Tokenizer(models.WordLevel(unk_token=_UNK))
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Metaspace(replacement=BLANK, prepend_scheme="never", split=False),
+                pre_tokenizers.Split(Regex("."), "isolated"),
+            ]
+        )
+        tokenizer.decoder = decoders.Metaspace(replacement=BLANK, prepend_scheme="never")
+        return tokenizer, trainers.WordLevelTrainer(
+            vocab_size=2**31 - 1, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+        )

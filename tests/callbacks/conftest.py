@@ -1,0 +1,51 @@
+"""A trainer around the fake task."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+from fake_task import BATCHES, Fit, batch
+from lightning.pytorch import Callback
+from lightning.pytorch.loggers import Logger
+from torch.utils.data import DataLoader
+
+from zoo.batch import TranslationBatch
+from zoo.runs.checkpoint_io import AtomicIO
+
+
+@pytest.fixture
+def fit(tmp_path: Path) -> Fit:
+    """Fits a task on the CPU: 4 batches an epoch, one validation of the same batches behind each."""
+
+    def run(
+        task: pl.LightningModule,
+        callbacks: Sequence[Callback],
+        loggers: Sequence[Logger] = (),
+        test: bool = False,
+        **options: Any,
+    ) -> pl.Trainer:
+        defaults = {
+            "accelerator": "cpu",
+            "max_epochs": 2,
+            "log_every_n_steps": 2,
+            "num_sanity_val_steps": 0,
+            "enable_checkpointing": False,
+            "enable_model_summary": False,
+            "enable_progress_bar": False,
+        }
+        trainer = pl.Trainer(
+            **{**defaults, **options},
+            callbacks=list(callbacks),
+            logger=list(loggers),
+            plugins=[AtomicIO()],
+            default_root_dir=tmp_path,
+        )
+        loader: DataLoader[TranslationBatch] = DataLoader([batch(n) for n in range(BATCHES)], batch_size=None)  # type: ignore[arg-type]
+        trainer.fit(task, loader, loader)
+        if test:
+            trainer.test(task, loader, verbose=False)
+        return trainer
+
+    return run

@@ -1,0 +1,130 @@
+"""What a person sees of a run, and what a supervisor sees."""
+
+import json
+import logging
+import re
+from pathlib import Path
+
+import pytest
+import rich
+from fake_task import FakeTask, Fit
+from lightning.pytorch.callbacks import Timer
+
+from zoo.callbacks import Heartbeat, Progress, StepAxis, Throughput
+from zoo.callbacks import progress as module
+from zoo.runs.status import StatusFile
+
+
+def _messages(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [record.getMessage() for record in caplog.records if record.name == module.__name__]
+
+
+def test_every_validation_is_one_line_and_no_terminal_means_no_flood(
+    fit: Fit, caplog: pytest.LogCaptureFixture, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        fit(FakeTask(), [StepAxis(), Progress()], enable_progress_bar=True)
+    assert _messages(caplog) == [
+        "step 4  epoch 0  val/score 4  val/tf_loss 1.5",
+        "step 8  epoch 1  val/score 8  val/tf_loss 1.5",
+    ]
+    assert "\r" not in capsys.readouterr().out
+
+
+def test_without_a_terminal_lines_say_speed_and_time_left(
+    fit: Fit, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Clock:
+        now = 0.0
+
+        def monotonic(self) -> float:
+            return self.now
+
+    clock = Clock()
+    monkeypatch.setattr(module, "time", clock)
+
+    class Task(FakeTask):
+        def training_step(self, batch: object, number: int) -> object:  # type: ignore[override]
+            clock.now += 10.0
+            return super().training_step(batch, number)  # type: ignore[arg-type]
+
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        fit(Task(), [StepAxis(), Throughput(), Progress(seconds=30.0)], enable_progress_bar=True)
+    lines = [line for line in _messages(caplog) if "val/" not in line]
+    assert len(lines) == 2, "one per 30 seconds of the 80"
+    assert re.fullmatch(r"step 3/8  epoch 0  loss 0\.062  tokens/s [\d,]+  left 0:00:50", lines[0])
+    assert re.fullmatch(r"step 6/8  epoch 1  loss .*  left 0:00:20", lines[1])
+
+
+def test_a_time_limit_shortens_what_is_left(fit: Fit) -> None:
+    class Look(Progress):
+        seen: float | None = None
+
+        def on_train_batch_end(self, trainer, *arguments) -> None:  # type: ignore[no-untyped-def]
+            super().on_train_batch_end(trainer, *arguments)
+            self.seen = self._seconds_left(trainer)
+
+    look = Look()
+    fit(
+        FakeTask(),
+        [look, Timer(duration={"seconds": 5})],
+        enable_progress_bar=True,
+        max_epochs=-1,
+        max_steps=3,
+    )
+    assert look.seen == 0.0
+    look = Look()
+    fit(FakeTask(), [look, Timer(duration={"hours": 1})], enable_progress_bar=True, max_epochs=2)
+    assert look.seen == 0.0
+    look = Look()
+    fit(
+        FakeTask(),
+        [look, Timer(duration={"hours": 1})],
+        enable_progress_bar=True,
+        max_steps=2,
+        max_epochs=10**6,
+    )
+    assert look.seen is not None
+
+
+def test_on_a_terminal_there_is_a_bar_with_the_whole_fits_time(
+    fit: Fit,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(rich, "_console", None)
+    callbacks = [StepAxis(), Throughput(), Progress(seconds=0.0)]
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        fit(FakeTask(), callbacks, enable_progress_bar=True, test=True)
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", capsys.readouterr().out)
+    assert re.search(r"Epoch 1/1 .* 4/4 loss: \d\.\d{3} tokens/s: [\d,]+ left: 0:00:0\d *\n", shown), (
+        "in one line"
+    )
+    assert re.search(r"Testing .* 4/4", shown)
+    assert len(_messages(caplog)) == 2, "the bar says the rest"
+
+
+def test_heartbeats_are_rare_and_keep_the_status(
+    fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status = StatusFile(tmp_path)
+    beats: list[Path] = []
+    monkeypatch.setattr(StatusFile, "beat", lambda self: beats.append(self.path))
+    fit(FakeTask(), [Heartbeat(folder=tmp_path)], test=True)
+    assert beats == [status.path], "a short run beats once in ten seconds"
+    fit(FakeTask(), [Heartbeat(folder=tmp_path, seconds=0.0)], test=True)
+    assert len(beats) == 1 + 8 + 8 + 4, "in training, validation and test"
+
+
+def test_a_heartbeat_is_seen_in_the_status(fit: Fit, tmp_path: Path) -> None:
+    status = StatusFile(tmp_path)
+    status.start(["a=b"])
+    started = json.loads(status.path.read_text())
+    status.path.write_text(json.dumps(started | {"heartbeat": "long ago"}))
+    fit(FakeTask(), [Heartbeat(folder=tmp_path)], max_steps=1, limit_val_batches=0)
+    seen = json.loads(status.path.read_text())
+    assert seen.pop("heartbeat") >= started.pop("heartbeat")
+    assert seen == started

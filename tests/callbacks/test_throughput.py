@@ -1,0 +1,75 @@
+"""Speed, cost, and the totals that results.json reports."""
+
+from pathlib import Path
+
+import pytest
+from fake_task import FakeTask, Fit
+
+from zoo.callbacks import StepAxis, Throughput
+from zoo.callbacks import throughput as module
+from zoo.runs.metrics import MetricsFile, read_metrics
+
+
+class _Clock:
+    """Every look at it takes a second."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def _values(path: Path) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for row in read_metrics(path):
+        found.setdefault(row.name, []).append(row.value)
+    return found
+
+
+def test_what_is_logged(fit: Fit, tmp_path: Path) -> None:
+    logger = MetricsFile(tmp_path / "metrics.csv")
+    throughput = Throughput()
+    fit(FakeTask(), [StepAxis(), throughput], [logger])
+    values = _values(logger.path)
+    assert values["train/real_token_share"] == pytest.approx([0.75] * 4)  # 9 of 12 places on both sides
+    assert values["train/learning_rate"] == [0.25] * 4
+    # The gradient of w² is 2w; w halves at every step, and the steps 2, 4, 6 and 8 are logged.
+    assert values["train/gradient_norm"] == pytest.approx([1.0, 0.25, 0.0625, 0.015625])
+    assert values["train/seconds"] == sorted(values["train/seconds"])
+    ratio = [
+        a / b
+        for a, b in zip(values["train/tokens_per_second"], values["train/sentences_per_second"], strict=True)
+    ]
+    assert ratio == pytest.approx([2.0] * 4)  # 6 predicted tokens in 3 sentences
+    assert values["train/peak_memory_bytes"][-1] == throughput.peak_memory_bytes > 50e6
+
+
+def test_totals_cover_all_steps_and_no_validation(
+    fit: Fit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "time", _Clock())
+    throughput = Throughput()
+    fit(FakeTask(), [throughput], log_every_n_steps=3)
+    # 8 steps of 6 tokens and 3 sentences. Looks at the clock, a second each: one per step and one more per
+    # logged step (3, 6) and at the end; those at the start and behind each validation begin a new stretch.
+    assert throughput.per_second == pytest.approx({"tokens": 48 / 11, "sentences": 24 / 11})
+    assert throughput.seconds == 13
+
+
+def test_the_norm_is_that_before_clipping(fit: Fit, tmp_path: Path) -> None:
+    logger = MetricsFile(tmp_path / "metrics.csv")
+    fit(FakeTask(), [Throughput()], [logger], gradient_clip_val=0.001, log_every_n_steps=1)
+    assert _values(logger.path)["train/gradient_norm"][0] == pytest.approx(2.0)
+
+
+def test_accumulated_batches_are_all_counted_and_logged_once(fit: Fit, tmp_path: Path) -> None:
+    logger = MetricsFile(tmp_path / "metrics.csv")
+    fit(FakeTask(), [StepAxis(), Throughput()], [logger], accumulate_grad_batches=2, log_every_n_steps=1)
+    steps = [row.step for row in read_metrics(logger.path) if row.name == "train/tokens_per_second"]
+    assert steps == [1, 2, 3, 4]
+
+
+def test_before_any_training_there_is_no_speed() -> None:
+    assert Throughput().per_second == {}

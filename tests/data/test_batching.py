@@ -1,0 +1,109 @@
+"""Token batches and their order."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from data.batching import TokenBatches
+
+LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(np.array)
+
+
+def some_lengths(pairs: int = 500) -> NDArray[np.int64]:
+    return np.random.default_rng(1).integers(2, 30, size=(pairs, 2))
+
+
+def epoch(batches: TokenBatches, number: int) -> list[list[int]]:
+    batches.epoch = number
+    return [batch.tolist() for batch in batches]
+
+
+@settings(deadline=None, derandomize=True)
+@given(LENGTHS, st.integers(1, 100), st.sampled_from([None, 7]))
+def test_every_pair_once_and_no_batch_too_full(
+    lengths: NDArray[np.int64], tokens: int, seed: int | None
+) -> None:
+    batches = TokenBatches(lengths, tokens, seed=seed)
+    for number in range(3):
+        made = epoch(batches, number)
+        assert sorted(row for batch in made for row in batch) == list(range(len(lengths)))
+        assert len(made) == len(batches)
+        for batch in made:
+            assert len(batch) == 1 or lengths[batch].max() * len(batch) <= tokens
+
+
+@settings(deadline=None, derandomize=True)
+@given(LENGTHS, st.integers(1, 300), st.integers(1, 4))
+def test_replicas_share_all_pairs_in_equally_many_batches(
+    lengths: NDArray[np.int64], tokens: int, replicas: int
+) -> None:
+    if len(lengths) < replicas:
+        with pytest.raises(ValueError, match=f"{len(lengths)} pairs .* {replicas} processes"):
+            TokenBatches(lengths, tokens, seed=1, replicas=replicas)
+        return
+    shares = [TokenBatches(lengths, tokens, seed=1, replicas=replicas, rank=rank) for rank in range(replicas)]
+    assert len({len(share) for share in shares}) == 1
+    for number in range(2):
+        made = [epoch(share, number) for share in shares]
+        assert {len(batches) for batches in made} == {len(shares[0])}
+        assert sorted(row for batches in made for batch in batches for row in batch) == list(
+            range(len(lengths))
+        )
+
+
+def test_evaluation_is_shared_without_a_pair_twice() -> None:
+    shares = [
+        epoch(TokenBatches(some_lengths(), 200, seed=None, replicas=3, rank=rank), 0) for rank in range(3)
+    ]
+    assert sorted(row for share in shares for batch in share for row in batch) == list(range(500))
+
+
+def test_the_order_is_a_function_of_seed_and_epoch() -> None:
+    batches = TokenBatches(some_lengths(), 200, seed=1)
+    first = epoch(batches, 0)
+    second = epoch(batches, 1)
+    assert epoch(batches, 0) == first
+    assert epoch(TokenBatches(some_lengths(), 200, seed=1), 1) == second
+    assert epoch(TokenBatches(some_lengths(), 200, seed=2), 0) != first
+    assert second != first
+    assert {frozenset(batch) for batch in second} != {
+        frozenset(batch) for batch in first
+    }  # not only reordered
+
+
+def test_batches_come_in_no_order_of_length() -> None:
+    longest = [some_lengths()[batch].max() for batch in epoch(TokenBatches(some_lengths(), 200, seed=1), 0)]
+    assert longest != sorted(longest)
+    assert abs(np.corrcoef(longest, np.arange(len(longest)))[0, 1]) < 0.5
+
+
+def test_evaluation_has_one_order_longest_first() -> None:
+    batches = TokenBatches(some_lengths(), 200, seed=None)
+    assert epoch(batches, 0) == epoch(batches, 5)
+    longest = [some_lengths()[batch].max() for batch in epoch(batches, 0)]
+    assert longest == sorted(longest, reverse=True)
+
+
+def test_start_leaves_out_what_was_taken() -> None:
+    batches = TokenBatches(some_lengths(), 200, seed=1)
+    whole = epoch(batches, 3)
+    batches.start = 4
+    assert epoch(batches, 3) == whole[4:]
+    assert len(batches) == len(whole)
+
+
+@settings(deadline=None, derandomize=True)
+@given(LENGTHS, st.integers(1, 100))
+def test_real_token_share(lengths: NDArray[np.int64], tokens: int) -> None:
+    batches = TokenBatches(lengths, tokens, seed=None)
+    padded = sum(int(lengths[batch].max(axis=0).sum()) * len(batch) for batch in batches)
+    assert batches.real_token_share == pytest.approx(lengths.sum() / padded)
+
+
+def test_batches_of_like_length_hold_little_padding() -> None:
+    lengths = np.random.default_rng(1).normal(15, 5, size=(5_000, 1)).clip(3, 40) + np.random.default_rng(
+        2
+    ).integers(0, 3, size=(5_000, 2))
+    assert TokenBatches(lengths.astype(np.int64), 2_000, seed=1).real_token_share > 0.93

@@ -1,0 +1,194 @@
+"""Multi30k: its layout, its download, the real files."""
+
+import gzip
+import hashlib
+import io
+import os
+import re
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import data.multi30k
+from data.download import PublishedFile
+from data.multi30k import FILES, Multi30k
+from data.translation import TranslationData
+from data.vocabulary import Bpe
+
+TEXT = {"en": b"A man.\nTwo dogs run.\n", "de": b"Ein Mann.\nZwei Hunde rennen.\n"}
+
+
+def place(folder: Path, *, packed: bool = True, languages: dict[str, bytes] = TEXT) -> Path:
+    raw = folder / "multi30k" / "raw"
+    raw.mkdir(parents=True)
+    for stem in FILES.values():
+        for language, content in languages.items():
+            path = raw / f"{stem}.{language}{'.gz' if packed else ''}"
+            path.write_bytes(gzip.compress(content) if packed else content)
+    return raw
+
+
+@pytest.fixture
+def net(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Replaces the net: each address gives what `answer` makes of it, and is written down."""
+
+    def install(answer: Callable[[str], bytes]) -> list[str]:
+        asked: list[str] = []
+
+        def urlopen(url: str, timeout: float) -> io.BytesIO:
+            assert 0 < timeout <= 30
+            asked.append(url)
+            return io.BytesIO(answer(url))
+
+        monkeypatch.setattr(urllib.request, "urlopen", urlopen)
+        return asked
+
+    return install
+
+
+def unreachable(url: str) -> bytes:
+    raise OSError("no route to host")
+
+
+def publish(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
+    """Lets every published file have this content."""
+    digest = hashlib.sha256(content).hexdigest()
+    files = {
+        name: PublishedFile(file.urls, len(content), digest)
+        for name, file in data.multi30k._PUBLISHED.items()
+    }
+    monkeypatch.setattr(data.multi30k, "_PUBLISHED", files)
+
+
+@pytest.mark.parametrize("packed", [True, False])
+def test_files_in_place_are_used(tmp_path: Path, packed: bool, net: Callable[..., list[str]]) -> None:
+    place(tmp_path, packed=packed)
+    asked = net(unreachable)
+    forth, back = (
+        Multi30k(data_dir=tmp_path).load(),
+        Multi30k(data_dir=tmp_path, source="de", target="en").load(),
+    )
+    assert list(forth) == ["train", "val", "test"]
+    assert forth["test"][:] == {
+        "source": ["A man.", "Two dogs run."],
+        "target": ["Ein Mann.", "Zwei Hunde rennen."],
+    }
+    assert back["train"][:]["source"] == forth["train"][:]["target"]
+    assert not asked
+
+
+def test_other_languages_are_used_where_they_lie(tmp_path: Path) -> None:
+    place(tmp_path, languages={"en": b"A man.\n", "fr": b"Un homme.\n"})
+    corpus = Multi30k(data_dir=tmp_path, target="fr")
+    assert corpus.languages == ("en", "fr")
+    assert corpus.load()["val"][:]["target"] == ["Un homme."]
+    with pytest.raises(FileNotFoundError, match=r"train\.cs\.gz is missing"):
+        Multi30k(data_dir=tmp_path, target="cs").load()
+
+
+def test_missing_files_are_downloaded_once(
+    tmp_path: Path, net: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    publish(monkeypatch, gzip.compress(b"x\ny\n"))
+    asked = net(lambda url: gzip.compress(b"x\ny\n"))
+    assert len(Multi30k(data_dir=tmp_path).load()["train"]) == 2
+    assert len(asked) == 6
+    Multi30k(data_dir=tmp_path).load()
+    assert len(asked) == 6
+    assert sorted(path.name for path in (tmp_path / "multi30k" / "raw").iterdir()) == sorted(
+        data.multi30k._PUBLISHED
+    )
+
+
+def test_a_dead_mirror_or_other_content_leads_to_the_next(
+    tmp_path: Path, net: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = gzip.compress(b"x\n")
+    publish(monkeypatch, good)
+    mirror = data.multi30k._URLS[1]
+    for wrong in (unreachable, lambda url: b"<html>moved</html>", lambda url: good[:-1]):
+        folder = tmp_path / str(len(os.listdir(tmp_path)))
+        net(lambda url, wrong=wrong: good if url.startswith(mirror) else wrong(url))
+        assert len(Multi30k(data_dir=folder).load()["train"]) == 1
+
+
+def test_when_nothing_works_the_error_says_what_to_do(tmp_path: Path, net: Callable[..., list[str]]) -> None:
+    raw = place(tmp_path)
+    (raw / "val.de.gz").unlink()
+    before = sorted(raw.iterdir())
+    for answer, reason in (
+        (unreachable, "no route to host"),
+        (lambda url: b"<html>", "not the published file"),
+    ):
+        asked = net(answer)
+        with pytest.raises(FileNotFoundError) as error:
+            Multi30k(data_dir=tmp_path).load()
+        message = str(error.value)
+        assert message.startswith("val.de.gz (24,681 bytes)")
+        assert str(raw / "val.de.gz") in message
+        assert all(url in message for url in asked)
+        assert len(asked) == 2
+        assert reason in message
+        assert sorted(raw.iterdir()) == before  # nothing half-made stays
+
+
+def test_the_fingerprint_follows_content_and_direction(tmp_path: Path) -> None:
+    raw = place(tmp_path)
+    first = Multi30k(data_dir=tmp_path).fingerprint()
+    assert Multi30k(data_dir=str(tmp_path)).fingerprint() == first
+    assert Multi30k(data_dir=tmp_path, source="de", target="en").fingerprint() != first
+    (raw / "val.de.gz").write_bytes(gzip.compress(b"Eine Frau.\nZwei Hunde.\n"))
+    assert Multi30k(data_dir=tmp_path).fingerprint() != first
+
+
+def test_unequal_files_fail_before_anything_is_written(tmp_path: Path) -> None:
+    raw = place(tmp_path)
+    (raw / "train.de.gz").write_bytes(gzip.compress(b"Ein Mann.\n"))
+    module = TranslationData(
+        corpus=Multi30k(data_dir=tmp_path),
+        tokenizer=Bpe(size=50),
+        batch_tokens=100,
+        maximum_length=20,
+        seed=1,
+        cache_dir=tmp_path / "cache",
+    )
+    with pytest.raises(ValueError, match=r"train\.de\.gz ends first, after 1 lines; .*train\.en\.gz has 2"):
+        module.setup()
+    assert not (tmp_path / "cache").exists()
+
+
+def test_one_language_twice() -> None:
+    with pytest.raises(ValueError, match="both en"):
+        Multi30k(data_dir=".", target="en")
+
+
+@pytest.mark.real_data
+def test_the_published_files(tmp_path: Path) -> None:
+    corpus = Multi30k(data_dir=os.environ["ZOO_DATA_DIR"])
+    for name, file in data.multi30k._PUBLISHED.items():
+        content = (Path(corpus.data_dir) / "multi30k" / "raw" / name).read_bytes()
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (file.size, file.sha256)
+    module = TranslationData(
+        corpus=corpus,
+        tokenizer=Bpe(size=8000, joint=True),
+        batch_tokens=4096,
+        maximum_length=100,
+        seed=1,
+        cache_dir=tmp_path,
+    )
+    module.setup()
+    assert module.report == {
+        "train": {"pairs": 29_000, "dropped": 0},
+        "val": {"pairs": 1_014, "truncated": 0},
+        "test": {"pairs": 1_000, "truncated": 0},
+    }
+    assert module.spec.source is not None
+    assert module.spec.source.size == 8000
+    assert corpus.load()["train"][16_509]["target"] == "@@"
+    loader = module.train_dataloader()
+    assert loader.batches.real_token_share > 0.93
+    texts = [text for batch in loader for text in batch.target_text]
+    assert len(texts) == 29_000
+    assert sum(bool(re.search(r"\s{2}", text)) for text in texts) > 0  # raw text stays as it is

@@ -1,0 +1,116 @@
+"""Which part may know which: imports run one way, and some things have one home."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+PROJECT = Path(__file__).parents[1]
+SOURCES = sorted([*PROJECT.glob("zoo/**/*.py"), *PROJECT.glob("data/**/*.py"), PROJECT / "train.py"])
+STANDARD = {"abc", "collections", "dataclasses", "functools", "inspect", "itertools", "math", "typing", "enum", "os", "warnings"}
+
+# Longest matching prefix decides: what a module may import of the project, and of others (None: anything).
+MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
+    "zoo.attention": ({"zoo.attention"}, {"torch"}),
+    "zoo.decoding": ({"zoo.decoding", "zoo.attention", "zoo.kernels"}, {"torch"}),
+    "zoo.kernels": ({"zoo.kernels"}, {"torch"}),
+    "zoo.networks": (
+        {"zoo.networks", "zoo.attention", "zoo.decoding", "zoo.kernels", "zoo.batch", "zoo.spec"},
+        {"torch"},
+    ),
+    "zoo.figures": ({"zoo.figures"}, None),
+    "zoo": ({"zoo"}, None),
+    "data": ({"data", "zoo.batch", "zoo.spec", "zoo.text", "zoo.image"}, None),
+    "train": ({"zoo", "data"}, None),
+}
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PROJECT).with_suffix("").parts
+    return ".".join(part for part in parts if part != "__init__")
+
+
+def imports(path: Path) -> Iterator[tuple[int, str]]:
+    """Every absolute module that a file imports, also inside functions."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}:{node.lineno} imports relatively"
+            assert node.module is not None
+            # `from zoo import batch` means zoo.batch.
+            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module in ("zoo", "data") else []
+            yield from ((node.lineno, name) for name in names or [node.module])
+
+
+def within(module: str, packages: set[str]) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in packages)
+
+
+def forbidden(path: Path) -> list[str]:
+    name = name_of(path)
+    rule = max((prefix for prefix in MAY_IMPORT if within(name, {prefix})), key=len)
+    own, others = MAY_IMPORT[rule]
+    found = []
+    for line, module in imports(path):
+        if within(module, {"zoo", "data", "train", "tests"}):
+            allowed = within(module, own)
+        else:
+            top = module.partition(".")[0]
+            allowed = others is None or top in others | STANDARD
+        if not allowed:
+            found.append(f"{name}:{line} imports {module}")
+    return found
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=name_of)
+def test_imports_run_one_way(path: Path) -> None:
+    assert not forbidden(path)
+
+
+def test_the_rules_see_something() -> None:
+    """Every rule speaks of modules that exist, or it would hold for nothing."""
+    names = {name_of(path) for path in SOURCES}
+    for prefix in MAY_IMPORT:
+        assert any(within(name, {prefix}) for name in names) or prefix == "zoo.kernels", prefix
+
+
+def test_only_one_module_instantiates() -> None:
+    users = {
+        name_of(path)
+        for path in SOURCES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if (isinstance(node, ast.Attribute) and node.attr == "instantiate")
+        or (isinstance(node, ast.ImportFrom) and node.module == "hydra.utils")
+    }
+    assert users == {"zoo.config.instantiate"}
+
+
+@pytest.mark.parametrize("path", [path for path in SOURCES if name_of(path).startswith("zoo")], ids=name_of)
+def test_masks_are_logic_not_large_numbers(path: Path) -> None:
+    numbers = [
+        node.value
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Constant) and isinstance(node.value, float)
+    ]
+    assert not [number for number in numbers if 1e4 < abs(number) < float("inf")]
+
+
+def test_train_is_short() -> None:
+    assert len((PROJECT / "train.py").read_text(encoding="utf-8").splitlines()) <= 150
+
+
+def test_the_allocator_is_told_before_torch_is_imported() -> None:
+    tree = ast.parse((PROJECT / "train.py").read_text(encoding="utf-8"))
+    first, second = tree.body[1:3]
+    assert isinstance(first, ast.ImportFrom)
+    assert first.module == "zoo.memory_allocator"
+    assert isinstance(second, ast.Expr)
+    light = {"zoo", "zoo.memory_allocator"}
+    for path in SOURCES:
+        if name_of(path) in light:
+            top_level = [node for node in ast.parse(path.read_text(encoding="utf-8")).body]
+            modules = {alias.name for node in top_level if isinstance(node, ast.Import) for alias in node.names}
+            modules |= {str(node.module) for node in top_level if isinstance(node, ast.ImportFrom)}
+            assert not {module for module in modules if module.partition(".")[0] in ("torch", "lightning", "zoo")}

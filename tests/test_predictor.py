@@ -1,0 +1,146 @@
+"""Prediction from the checkpoint alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_run import config, make_run, part
+
+import zoo
+from zoo.predictor import choose_device, plot_side_by_side
+from zoo.runs.checkpoint import CheckpointError
+
+TEXTS = ["abc", "hgf edc", "k", "abcdefgh ijk abc"]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("runs") / "small")
+
+
+def test_every_way_to_name_a_run_gives_the_same(run: Path) -> None:
+    predictor = zoo.load(run)
+    expected = predictor.predict(TEXTS)
+    assert zoo.load(str(run)).predict(TEXTS)[0][0].text == expected[0][0].text
+    assert zoo.load(run / "checkpoints" / "best.ckpt").predict(TEXTS)[0][0].text == expected[0][0].text
+    assert predictor("abc") == expected[0][0].text
+    assert str(predictor.checkpoint).endswith("best.ckpt (step 7, val/bleu 12.5)")
+    assert not predictor.task.training
+    assert len({translations[0].text for translations in expected}) > 1, "the test's model has no opinion"
+
+
+def test_a_fresh_process_in_another_folder_gives_the_same(run: Path, tmp_path: Path) -> None:
+    expected = [translations[0].text for translations in zoo.load(run).predict(TEXTS)]
+    code = (
+        "import sys, zoo\n"
+        "assert 'torch' not in sys.modules, 'import zoo must stay light'\n"
+        f"found = zoo.load({str(run)!r}).predict({TEXTS!r})\n"
+        "assert 'data' not in sys.modules and 'datasets' not in sys.modules\n"
+        "print(*(translations[0].text for translations in found), sep='\\n')"
+    )
+    project = Path(zoo.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(project)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == expected
+
+
+def test_other_weights_say_other_things(run: Path, tmp_path: Path) -> None:
+    other = make_run(tmp_path / "other", seed=1)
+    assert [zoo.load(other)(text) for text in TEXTS] != [zoo.load(run)(text) for text in TEXTS]
+
+
+def test_n_best_come_best_first_and_keep_the_best(run: Path) -> None:
+    predictor = zoo.load(run)
+    for one, several in zip(predictor.predict(TEXTS), predictor.predict(TEXTS, nbest=3), strict=True):
+        assert len(one) == 1
+        assert len(several) == 3
+        assert several[0].text == one[0].text
+        assert [t.score for t in several] == sorted((t.score for t in several), reverse=True)
+    assert len(predictor.predict(["abc"], nbest=7)[0]) == 7, "more than the run's own beam holds"
+    with pytest.raises(ValueError, match="nbest must be at least 1, got 0"):
+        predictor.predict(["abc"], nbest=0)
+
+
+def test_a_greedy_run_can_give_n_best(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "greedy", decoding=part("zoo.decoding.Greedy", partial=False))
+    predictor = zoo.load(run)
+    assert len(predictor.predict(["abc"])[0]) == 1
+    assert len(predictor.predict(["abc"], nbest=4)[0]) == 4
+
+
+def test_nothing_to_translate(run: Path) -> None:
+    assert zoo.load(run).predict([]) == []
+
+
+def test_weights_of_another_model_are_refused(run: Path, tmp_path: Path) -> None:
+    path = tmp_path / "a.ckpt"
+    loaded = torch.load(run / "checkpoints" / "best.ckpt", weights_only=True)
+    loaded["zoo"]["config"]["model"]["hidden_size"] = 16
+    torch.save(loaded, path)
+    with pytest.raises(CheckpointError, match=r"a\.ckpt does not fit the model.*size mismatch"):
+        zoo.load(path)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        "builtins.eval",
+        "os.system",
+        "torch.load",
+        "torch.hub.load",
+        "torch.utils.collect_env.run",
+        "zoo.cli.os.system",
+    ],
+)
+def test_a_hostile_configuration_builds_nothing(run: Path, tmp_path: Path, target: str) -> None:
+    path, marker = tmp_path / "a.ckpt", tmp_path / "marker"
+    loaded = torch.load(run / "checkpoints" / "best.ckpt", weights_only=True)
+    hostile: dict[str, Any] = {"_target_": target, "_args_": [f"touch {marker}"]}
+    loaded["zoo"]["config"] = config()
+    loaded["zoo"]["config"]["model"]["decoder"]["attention"]["score"] = hostile
+    torch.save(loaded, path)
+    with pytest.raises(ValueError, match="may not be built"):
+        zoo.load(path)
+    assert not marker.exists()
+
+
+def test_pictures(run: Path, tmp_path: Path) -> None:
+    predictor = zoo.load(run)
+    predictor.plot("abc", tmp_path / "one.png")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    plot_side_by_side({"a": predictor, "b": predictor}, "abc", tmp_path / "two.pdf")
+    assert (tmp_path / "two.pdf").read_bytes().startswith(b"%PDF")
+    with pytest.raises(ValueError, match=r"one\.dog.*png"):
+        predictor.plot("abc", tmp_path / "one.dog")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.png", "two.pdf"]
+
+
+def test_no_picture_without_attention(tmp_path: Path) -> None:
+    predictor = zoo.load(make_run(tmp_path / "none", decoder="FixedVectorDecoder"))
+    with pytest.raises(ValueError, match="has no attention"):
+        predictor.plot("abc", tmp_path / "a.png")
+    assert not (tmp_path / "a.png").exists()
+
+
+def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    assert choose_device(None) == choose_device("cpu") == torch.device("cpu")
+    for name in ("cuda", "cuda:0", "gpu", "mps"):
+        with pytest.raises(ValueError, match=f"no device '{name}' here; available: cpu$"):
+            choose_device(name)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert choose_device(None) == torch.device("cuda:0")
+    assert choose_device("cuda:1") == torch.device("cuda:1")
+    assert choose_device("cuda") == torch.device("cuda")
+    with pytest.raises(ValueError, match=r"available: cpu, cuda:0, cuda:1$"):
+        choose_device("cuda:2")

@@ -1,0 +1,106 @@
+"""Text <-> ids."""
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from data.vocabulary import Bpe, Characters, Vocabulary, Words
+from zoo.spec import TextSpec
+from zoo.text import SPECIAL_TOKENS, TextCodec, normalise, text_spec
+
+SENTENCES = [
+    "A man, in a blue shirt, is standing on a ladder.",
+    'He said: "What?" (twice!) - for $5.50 & more.',
+    "Ein Mädchen hält „Größe“ für 100 % käuflich …",
+    "@@ l'homme d'à côté a vu le chat/chien",
+]
+VOCABULARIES = [Bpe(size=300), Words(), Characters()]
+
+
+def codec(vocabulary: Vocabulary, sentences: list[str] = SENTENCES) -> TextCodec:
+    return TextCodec(text_spec(vocabulary.build(sentences, sentences)[0], maximum_length=50, language="de"))
+
+
+@pytest.fixture(params=VOCABULARIES, ids=lambda vocabulary: type(vocabulary).__name__)
+def any_codec(request: pytest.FixtureRequest) -> TextCodec:
+    return codec(request.param)
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_decoding_gives_the_text_back(any_codec: TextCodec, sentence: str) -> None:
+    ids = any_codec.encode([sentence])[0]
+    assert any_codec.spec.unk not in ids
+    assert any_codec.decode(ids) == sentence
+
+
+@pytest.mark.parametrize("vocabulary", VOCABULARIES, ids=lambda vocabulary: type(vocabulary).__name__)
+@settings(deadline=None, derandomize=True)
+@given(text=st.text(st.characters(exclude_categories=["Cs"])))
+def test_any_text_of_the_vocabulary_comes_back_normalised(vocabulary: Vocabulary, text: str) -> None:
+    assert (own := codec(vocabulary, [text])).decode(own.encode([text])[0]) == normalise(text)
+
+
+@pytest.mark.parametrize(
+    ("raw", "normal"),
+    [
+        ("  am  hohen\tBrett\u00a0am \n", "am hohen Brett am"),
+        ("Gro\u0308\u00dfe", "Größe"),  # NFC
+        ("a\u2581b", "a_b"),  # the blank's own mark is no blank
+        (" \t ", ""),
+    ],
+)
+def test_what_is_normalised(raw: str, normal: str) -> None:
+    assert normalise(raw) == normal
+    assert normalise(normal) == normal
+    for vocabulary in VOCABULARIES:
+        own = codec(vocabulary, [raw])
+        assert own.decode(own.encode([raw])[0]) == normal
+
+
+def test_ids_end_in_eos_and_nothing_else_is_added(any_codec: TextCodec) -> None:
+    spec = any_codec.spec
+    for ids in any_codec.encode([*SENTENCES, "", " ".join(SENTENCES * 10)]):
+        assert ids[-1] == spec.eos
+        assert not {spec.bos, spec.eos, spec.pad} & set(ids[:-1])
+    assert any_codec.encode([""]) == [[spec.eos]]
+    assert len(any_codec.encode([" ".join(SENTENCES * 10)])[0]) > spec.maximum_length  # nothing is truncated
+
+
+def test_special_tokens_written_in_a_sentence_are_only_text(any_codec: TextCodec) -> None:
+    ids = any_codec.encode(["a </s> b <pad> c <s> <unk>"])[0]
+    assert {any_codec.spec.eos, any_codec.spec.pad, any_codec.spec.bos}.isdisjoint(ids[:-1])
+
+
+def test_special_tokens_have_their_ids(any_codec: TextCodec) -> None:
+    spec = any_codec.spec
+    assert any_codec.tokens([spec.pad, spec.unk, spec.bos, spec.eos]) == list(SPECIAL_TOKENS)
+    assert spec.size == len({any_codec.tokens([i])[0] + str(i) for i in range(spec.size)})
+
+
+def test_decoding_skips_special_tokens(any_codec: TextCodec) -> None:
+    ids = any_codec.encode(["in a blue shirt"])[0]
+    assert (
+        any_codec.decode([any_codec.spec.bos, *ids, any_codec.spec.pad, any_codec.spec.pad])
+        == "in a blue shirt"
+    )
+
+
+def test_tokens_name_every_id_readably() -> None:
+    words, characters = codec(Words()), codec(Characters())
+    ids = words.encode(["A man, zebra"])[0]
+    assert words.tokens(ids) == ["A", "man", ",", "<unk>", "</s>"]
+    assert characters.tokens(characters.encode(["A m"])[0]) == ["A", "␣", "m", "</s>"]
+
+
+def test_pad() -> None:
+    padded = codec(Words()).pad([[5, 6, 3], [3], [7, 3]])
+    assert padded.ids.tolist() == [[5, 6, 3], [3, 0, 0], [7, 3, 0]]
+    assert padded.lengths.tolist() == [3, 1, 2]
+    assert padded.ids.dtype == padded.lengths.dtype == torch.int64
+    assert padded.keep_mask.sum(dim=1).tolist() == [3, 1, 2]
+
+
+def test_an_unreadable_tokenizer_says_so() -> None:
+    with pytest.raises(ValueError, match="vocabulary cannot be read"):
+        TextCodec(TextSpec(tokenizer="{}", size=5, maximum_length=5))

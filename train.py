@@ -1,0 +1,146 @@
+"""Trains a model, or many: `python train.py [group=option] [key=value] [-m]`; `--help` shows the choices.
+
+Compose, check, build, fit, test, record. A single run happens in this process. Every job of a sweep gets one
+of its own, `python train.py --frozen FOLDER/config.yaml`: a resolved configuration, run in its folder.
+"""
+
+# ruff: noqa: E402 - torch is imported after the allocator was told
+from zoo.memory_allocator import keep_freed_memory
+
+keep_freed_memory()
+
+import sys
+from pathlib import Path
+
+import hydra
+import lightning.pytorch as pl
+from hydra.core.hydra_config import HydraConfig
+from lightning.pytorch.loggers import Logger
+from omegaconf import DictConfig
+
+from zoo.callbacks import SelfDescription, Throughput
+from zoo.callbacks.final_validation import FinalValidation
+from zoo.config import ConfigError, resolvers
+from zoo.config.check import check
+from zoo.config.compose import command_line, compose_jobs, label, label_job
+from zoo.config.frozen import Config, freeze, thaw
+from zoo.config.instantiate import instantiate
+from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
+from zoo.runs.checkpoint_io import AtomicIO
+from zoo.runs.folder import create_run_folder, day_folder
+from zoo.runs.job import run_frozen
+from zoo.runs.predictions import write_predictions
+from zoo.runs.recording import Recording
+from zoo.runs.report import print_results, print_sweep
+from zoo.runs.results import results, write_results
+
+SCRIPT = Path(__file__).resolve()
+CONF = SCRIPT.with_name("conf")
+
+
+def main() -> int:
+    """Composes and checks every job before the first one runs; returns the exit code."""
+    resolvers.register()
+    asked = command_line()
+    if asked.shows:
+        return run_sweep() or 0
+    try:
+        if asked.frozen:
+            return run(asked.frozen)
+        jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
+        for job in jobs:
+            check(job.config, job.overrides)
+        overrides, composed, config = jobs[0]
+        if config["check"]:
+            print(
+                "the configuration is fine" if len(jobs) == 1 else f"all {len(jobs)} configurations are fine"
+            )
+            return 0
+        today = day_folder(Path(config["paths"]["runs_dir"]))
+        if not asked.multirun:
+            return run(freeze(composed, create_run_folder(today, composed.name), overrides))
+        sweep = create_run_folder(today, config["sweep"] or "sweep")
+    except (ConfigError, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    sys.argv[1:] = ["--multirun", *asked.overrides, f"hydra.sweep.dir='{sweep}'"]
+    try:
+        run_sweep()
+    except KeyboardInterrupt:
+        return 130
+    finally:
+        print_sweep(sweep)
+    return 0
+
+
+@hydra.main(config_path="conf", config_name="train", version_base="1.3")
+def run_sweep(composed: DictConfig) -> None:
+    """Hydra calls this once for each job of a sweep."""
+    job = HydraConfig.get()
+    sweep, overrides = Path(job.sweep.dir), list(job.overrides.task)
+    label_job(composed, job.job.num, overrides, sweep.name)
+    label(composed, job.runtime.choices)
+    path = freeze(composed, create_run_folder(sweep, composed.name), overrides)
+    code = run_frozen(SCRIPT, path)
+    if code:
+        raise RuntimeError(
+            f"job {job.job.num} ended with exit code {code}: see {path.with_name('train.log')}"
+        )
+
+
+def run(path: Path) -> int:
+    """Runs a config.yaml in its folder and records there how it went; returns the exit code."""
+    overrides, config = thaw(path)
+    check(config)
+    folder = Path(config["paths"]["run_dir"])
+    with Recording(folder, overrides) as recording:
+        recording.loggers += instantiate(config["logger"], "logger").values()
+        fit_and_test(config, folder, recording.loggers)
+    return recording.exit_code
+
+
+def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
+    """Trains, tests the best checkpoint, and writes the results."""
+    pl.seed_everything(config["seed"], workers=True)
+    data = instantiate(config["data"], "data")
+    data.prepare_data()
+    data.setup()
+    network = instantiate(config["model"], "model")(spec=data.spec)
+    task = instantiate(config["task"], "task")(network=network, spec=data.spec)
+    callbacks = list(instantiate(config["callbacks"], "callbacks").values())
+    throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
+    callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
+    trainer = instantiate(config["trainer"], "trainer")(
+        logger=loggers, callbacks=callbacks, plugins=[AtomicIO()], default_root_dir=folder
+    )
+    trainer.fit(task, datamodule=data)
+    best = read_checkpoint(folder)
+    strip_optimizer(best.path)
+    test: dict[str, float] = {}
+    if config["test"]:
+        for part in trainer.test(
+            task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False
+        ):
+            test |= part
+        for split, baseline in data.baselines.items():
+            test |= {f"{split}/{name}": value for name, value in baseline.items()}
+        write_predictions(folder, {split: task.predictions[split] for split in data.test_splits})
+    measured = results(
+        config=config,
+        spec=data.spec,
+        checkpoint=best,
+        folder=folder,
+        test=test,
+        test_splits=data.test_splits if config["test"] else [],
+        parameters=sum(weight.numel() for weight in task.parameters() if weight.requires_grad),
+        seconds=throughput.seconds,
+        per_second=throughput.per_second,
+        peak_memory_bytes=throughput.peak_memory_bytes,
+        signatures=task.signatures,
+    )
+    write_results(folder, measured)
+    print_results(measured, folder)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

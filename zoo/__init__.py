@@ -1,0 +1,17 @@
+"""Attention models and the one attention library that they share."""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from zoo.predictor import load
+
+__all__ = ["load"]
+
+
+def __getattr__(name: str) -> Any:
+    # `import zoo` stays light: prediction brings Lightning and Hydra with it.
+    if name == "load":
+        from zoo.predictor import load
+
+        return load
+    raise AttributeError(f"module 'zoo' has no attribute {name!r}")

@@ -1,0 +1,54 @@
+"""The attention library: pure torch, one set of parts for every model.
+
+Three separate things, freely combined: a `Score` (how alike are query and key), a `Selection` (which keys
+are read, and how hard) and a mask (what may be read at all). `Attention` joins them. `zoo.attention.memory`
+explains the shapes; docs/attention.md is the catalogue.
+"""
+
+from zoo.attention.attention import Attention
+from zoo.attention.masks import causal_mask, combine, padding_mask
+from zoo.attention.memory import Attended, Memory, Selected
+from zoo.attention.reinforce import (
+    Baseline,
+    ConstantBaseline,
+    LearnedBaseline,
+    MovingAverageBaseline,
+    NoBaseline,
+    Reinforce,
+    ReinforceTerms,
+)
+from zoo.attention.scores import Additive, Cosine, Dot, General, LinearConcat, Location, ScaledDot, Score
+from zoo.attention.selections import GumbelHard, Hard, LocalMonotonic, LocalPredictive, Selection, Soft
+from zoo.attention.softmax import masked_softmax
+
+__all__ = [
+    "Additive",
+    "Attended",
+    "Attention",
+    "Baseline",
+    "ConstantBaseline",
+    "Cosine",
+    "Dot",
+    "General",
+    "GumbelHard",
+    "Hard",
+    "LearnedBaseline",
+    "LinearConcat",
+    "LocalMonotonic",
+    "LocalPredictive",
+    "Location",
+    "Memory",
+    "MovingAverageBaseline",
+    "NoBaseline",
+    "Reinforce",
+    "ReinforceTerms",
+    "ScaledDot",
+    "Score",
+    "Selected",
+    "Selection",
+    "Soft",
+    "causal_mask",
+    "combine",
+    "masked_softmax",
+    "padding_mask",
+]

@@ -1,0 +1,165 @@
+"""Attention: a score and a selection, reading from a memory."""
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention.memory import Attended, Memory, Selected
+from zoo.attention.scores import Score
+from zoo.attention.selections import Selection
+
+
+class Attention(nn.Module):
+    """Reads values by how well queries match keys: `c = Σ_i α_i v_i`, `α = selection(score(s, h))`.
+
+    A memory is prepared once and read many times:
+
+        attention = Attention(score=Additive(query_size=4, key_size=6), selection=Soft(query_size=4))
+        memory = attention.prepare(keys, keep_mask=padding_mask(lengths, keys.shape[1]))
+        context, weights, *_ = attention(query, memory)
+
+    Args:
+        score: how alike query and key are.
+        selection: which keys are read, and how hard.
+
+    Raises:
+        ValueError: if score and selection were made for other sizes of query or numbers of heads.
+    """
+
+    def __init__(self, *, score: Score, selection: Selection) -> None:
+        super().__init__()
+        for name in ("query_size", "heads"):
+            of_score, of_selection = getattr(score, name), getattr(selection, name)
+            if of_score != of_selection:
+                raise ValueError(f"score has {name}={of_score}, selection has {name}={of_selection}")
+        self.score, self.selection = score, selection
+
+    def prepare(self, keys: Tensor, values: Tensor | None = None, keep_mask: Tensor | None = None) -> Memory:
+        """Does everything that needs no query, once.
+
+        Keys and values that no query may read become zeros here, so whatever padding holds, even NaN, reaches
+        neither outputs nor gradients.
+
+        Args:
+            keys: `(*lead, K, Dk)`.
+            values: `(*lead, K, Dv)`; None: the keys are read.
+            keep_mask: boolean, broadcastable to `(*lead, Q, K)`, True = may attend; None = all may.
+
+        Raises:
+            ValueError: if shapes disagree or the mask is not boolean.
+        """
+        self._check(keys, values)
+        if keep_mask is not None:
+            keep_mask = keep_mask.expand(1, -1) if keep_mask.ndim == 1 else keep_mask
+            _check_mask(keep_mask, keys)
+            # Reading the keys themselves stays one tensor, masked once.
+            readable = keep_mask.any(-2).unsqueeze(-1)
+            keys, values = (
+                torch.where(readable, keys, 0.0),
+                None if values is None else torch.where(readable, values, 0.0),
+            )
+        return Memory(self.score.project_keys(keys), keys if values is None else values, keep_mask)
+
+    def extend(self, memory: Memory, keys: Tensor, values: Tensor | None = None) -> Memory:
+        """A longer memory: the old one, and behind it keys that every query may attend to (a cache grows so).
+
+        Args:
+            memory: of K keys; it is not changed.
+            keys: `(*lead, N, Dk)`.
+            values: `(*lead, N, Dv)`; None: the keys are read.
+
+        Returns:
+            The memory of K + N keys.
+
+        Raises:
+            ValueError: if shapes disagree.
+        """
+        self._check(keys, values)
+        values = keys if values is None else values
+        if values.shape[-1] != memory.values.shape[-1]:
+            raise ValueError(
+                f"the memory's values have size {memory.values.shape[-1]}, given {values.shape[-1]}"
+            )
+        keep_mask = memory.keep_mask
+        if keep_mask is not None:
+            # A mask that holds for all keys alike is spelled out first: it was not made for the new ones.
+            lead = keep_mask.shape[:-1]
+            old = keep_mask.expand(*lead, memory.values.shape[-2])
+            keep_mask = torch.cat([old, old.new_ones(*lead, keys.shape[-2])], -1)
+        return Memory(
+            torch.cat([memory.projected, self.score.project_keys(keys)], -2),
+            torch.cat([memory.values, values], -2),
+            keep_mask,
+        )
+
+    def forward(self, query: Tensor, memory: Memory, state: Tensor | None = None) -> Attended:
+        """Reads the memory.
+
+        Args:
+            query: `(*lead, Q, Dq)`.
+            memory: what `prepare` or `extend` returned.
+            state: `state` of the previous reading; None at the first.
+
+        Raises:
+            ValueError: if the query's size or number does not fit.
+        """
+        if query.shape[-1] != self.score.query_size:
+            raise ValueError(
+                f"{type(self.score).__name__} has query_size={self.score.query_size}, given a query of size "
+                f"{query.shape[-1]}"
+            )
+        if memory.keep_mask is not None and memory.keep_mask.shape[-2] not in (1, query.shape[-2]):
+            raise ValueError(
+                f"the memory's keep_mask is for {memory.keep_mask.shape[-2]} queries, given {query.shape[-2]}"
+            )
+        scores: Tensor = self.score(query, memory.projected)
+        selected: Selected = self.selection(scores, query, memory.keep_mask, state)
+        return Attended(_read(selected.weights, memory), *selected)
+
+    def _check(self, keys: Tensor, values: Tensor | None) -> None:
+        score = self.score
+        if keys.shape[-1] != score.key_size:
+            raise ValueError(
+                f"{type(score).__name__} has key_size={score.key_size}, given keys of size {keys.shape[-1]}"
+            )
+        if score.heads is not None and (keys.ndim < 3 or keys.shape[-3] != score.heads):
+            raise ValueError(
+                f"{type(score).__name__} has heads={score.heads}, so keys need the shape "
+                f"(..., {score.heads}, K, {score.key_size}), given {tuple(keys.shape)}"
+            )
+        if values is not None and values.shape[:-1] != keys.shape[:-1]:
+            raise ValueError(
+                f"each key needs one value, given keys {tuple(keys.shape)} and values {tuple(values.shape)}"
+            )
+
+
+def _check_mask(keep_mask: Tensor, keys: Tensor) -> None:
+    if keep_mask.dtype != torch.bool:
+        raise ValueError(f"keep_mask must be boolean (True = may attend), given {keep_mask.dtype}")
+    target = (*keys.shape[:-2], keep_mask.shape[-2], keys.shape[-2])
+    try:
+        fits = torch.broadcast_shapes(keep_mask.shape, target) == target
+    except RuntimeError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"keep_mask {tuple(keep_mask.shape)} does not broadcast to (..., Q, K) = "
+            f"{(*keys.shape[:-2], 'Q', keys.shape[-2])}"
+        )
+
+
+def _read(weights: Tensor, memory: Memory) -> Tensor:
+    """`Σ_i α_i v_i`, where a value that is not finite spoils the queries that may read it and no other.
+
+    0 times NaN is NaN. Values that nobody may read are zeros since `prepare`; only with a mask for each query
+    can a value be hidden from one query and open to another.
+    """
+    values, keep_mask = memory.values, memory.keep_mask
+    if keep_mask is None or keep_mask.shape[-2] == 1:
+        return weights.to(values.dtype) @ values
+    finite = values.isfinite()
+    broken = ~finite.all(-1)
+    spoilt = (keep_mask & broken.unsqueeze(-2)).any(-1, keepdim=True)
+    context = weights.to(values.dtype) @ torch.where(finite, values, 0.0)
+    return context.masked_fill(spoilt, math.nan)

@@ -1,0 +1,197 @@
+"""REINFORCE: how hard attention learns from samples (Williams 1992).
+
+`∇ E[R] = E[Σ_t ∇ log p(i_t) (R_t - b_t)]`, unbiased for every baseline `b_t` that does not depend on the
+sample `i_t` itself; a good one takes variance away. `R_t` is the reward of step t: all that the sample could
+change (the rewards from t on, or the whole episode's). Mnih et al. 2014, section 2.3, and Xu et al. 2015,
+section 4.1, train their glimpses and hard attention so.
+"""
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention.precision import at_least_float32
+
+
+class ReinforceTerms(NamedTuple):
+    """The terms of the loss, and what to watch; all float32 scalars.
+
+    Attributes:
+        loss: `reinforce - entropy_weight * entropy + baseline_mse`, to be minimised.
+        reinforce: `-Σ_t log p(i_t) (R_t - b_t)`, mean over the batch. Only its gradient has a meaning; its
+            value may well be negative.
+        baseline_mse: `Σ_t (b_t - R_t)²`, mean over the batch; None where the baseline does not learn so.
+        entropy: `Σ_t H(p_t)`, mean over the batch; None where it was not given.
+        reward: mean over the real steps.
+        advantage_std: standard deviation of `R_t - b_t` over the real steps: what the baseline left over.
+    """
+
+    loss: Tensor
+    reinforce: Tensor
+    baseline_mse: Tensor | None
+    entropy: Tensor | None
+    reward: Tensor
+    advantage_std: Tensor
+
+
+class Baseline(nn.Module, ABC):
+    """What reward to expect, without a look at the sample.
+
+    Args:
+        state_size: D of the states.
+    """
+
+    learned: bool = False
+    """True where a squared error trains the baseline."""
+
+    def __init__(self, *, state_size: int) -> None:
+        super().__init__()
+        self.state_size = state_size
+
+    @abstractmethod
+    def forward(self, state: Tensor) -> Tensor:
+        """Expected rewards, broadcastable to `(B, T)`, from states `(B, T, D)` known before the sample."""
+
+    def update(self, reward: Tensor) -> None:
+        """Learns from a batch's mean reward, a scalar, after the baseline was used on that batch."""
+
+
+class NoBaseline(Baseline):
+    """No baseline: `b = 0`."""
+
+    def forward(self, state: Tensor) -> Tensor:
+        """See `Baseline`."""
+        return state.new_zeros(())
+
+
+class ConstantBaseline(Baseline):
+    """A constant: `b = value`.
+
+    Args:
+        state_size: D of the states, not used.
+        value: b.
+    """
+
+    def __init__(self, *, state_size: int, value: float) -> None:
+        super().__init__(state_size=state_size)
+        self.value = value
+
+    def forward(self, state: Tensor) -> Tensor:
+        """See `Baseline`."""
+        return state.new_full((), self.value)
+
+
+class MovingAverageBaseline(Baseline):
+    """The mean of past rewards: `b ← decay b + (1 - decay) R` (Xu et al. 2015, section 4.1).
+
+    Early averages are corrected for their start at zero. Before the first batch b is 0.
+
+    Args:
+        state_size: D of the states, not used.
+        decay: in [0, 1).
+    """
+
+    total: Tensor
+    weight: Tensor
+
+    def __init__(self, *, state_size: int, decay: float = 0.9) -> None:
+        super().__init__(state_size=state_size)
+        if not 0 <= decay < 1:
+            raise ValueError(f"MovingAverageBaseline: decay={decay}, must be in [0, 1)")
+        self.decay = decay
+        self.register_buffer("total", torch.zeros(()))
+        self.register_buffer("weight", torch.zeros(()))
+
+    def forward(self, state: Tensor) -> Tensor:
+        """See `Baseline`."""
+        return self.total / self.weight.clamp_min(torch.finfo(self.weight.dtype).tiny)
+
+    @torch.no_grad()
+    def update(self, reward: Tensor) -> None:
+        """See `Baseline`."""
+        self.total.lerp_(reward.to(self.total.dtype), 1 - self.decay)
+        self.weight.lerp_(torch.ones_like(self.weight), 1 - self.decay)
+
+
+class LearnedBaseline(Baseline):
+    """Learned from the state: `b_t = w·s_t + c`, by squared error (Mnih et al. 2014, section 2.2).
+
+    The state is detached: the baseline watches, it does not shape what it watches.
+
+    Args:
+        state_size: D of the states.
+    """
+
+    learned = True
+
+    def __init__(self, *, state_size: int) -> None:
+        super().__init__(state_size=state_size)
+        self.linear = nn.Linear(state_size, 1)
+
+    def forward(self, state: Tensor) -> Tensor:
+        """See `Baseline`."""
+        # Rewards are float32, and so is what is compared with them, whatever the mixed precision around.
+        with torch.autocast(state.device.type, enabled=False):
+            expected: Tensor = self.linear(state.detach().to(self.linear.weight.dtype))
+        return expected.squeeze(-1)
+
+
+class Reinforce(nn.Module):
+    """The loss term that trains sampled readings.
+
+    Args:
+        baseline: what is taken from the reward.
+        entropy_weight: of the bonus for undecided distributions, which keeps the search going.
+    """
+
+    def __init__(self, *, baseline: Baseline, entropy_weight: float = 0.0) -> None:
+        super().__init__()
+        self.baseline, self.entropy_weight = baseline, entropy_weight
+
+    def forward(
+        self,
+        *,
+        log_prob: Tensor,
+        reward: Tensor,
+        state: Tensor,
+        keep_mask: Tensor,
+        entropy: Tensor | None = None,
+    ) -> ReinforceTerms:
+        """Terms summed over steps and averaged over the batch.
+
+        Args:
+            log_prob: `(B, T)`, of what was sampled.
+            reward: `(B, T)`, of each step; no gradient goes into it.
+            state: `(B, T, D)`, known before each sample.
+            keep_mask: `(B, T)` boolean, True at real steps; the others count for nothing.
+            entropy: `(B, T)`, of the sampled distributions; None without an entropy bonus.
+
+        Raises:
+            ValueError: if there is an entropy weight but no entropy.
+        """
+        if entropy is None and self.entropy_weight:
+            raise ValueError(f"entropy_weight={self.entropy_weight} needs the entropy, given None")
+        steps = keep_mask.sum().clamp_min(1)
+        reward = torch.where(keep_mask, reward.detach().to(at_least_float32(reward)), 0.0)
+        expected = self.baseline(state).to(reward.dtype)
+        advantage = torch.where(keep_mask, reward - expected, 0.0)
+        gain = advantage.detach()
+
+        def total(values: Tensor) -> Tensor:
+            return torch.where(keep_mask, values.to(reward.dtype), 0.0).sum() / len(keep_mask)
+
+        reinforce = -total(log_prob * gain)
+        loss, mse, bonus = reinforce, None, None
+        if self.baseline.learned:
+            mse = total(advantage.square())
+            loss = loss + mse
+        if entropy is not None:
+            bonus = total(entropy)
+            loss = loss - self.entropy_weight * bonus
+        mean_reward = reward.sum() / steps
+        if self.training:
+            self.baseline.update(mean_reward)
+        spread = torch.where(keep_mask, gain - gain.sum() / steps, 0.0).square().sum() / steps
+        return ReinforceTerms(loss, reinforce, mse, bonus, mean_reward, spread.sqrt())

@@ -1,0 +1,274 @@
+"""Scores: how alike are query and key?
+
+Every score splits into a part that only needs the keys, done once by `project_keys`, and a part that needs
+the query, done at every step of a decoder. `zoo.attention.memory` explains the shapes.
+
+`s` is the query (a decoder's state), `h_i` the i-th key (an encoder's annotation), `n` their size.
+"""
+
+import math
+from abc import ABC, abstractmethod
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zoo.attention.precision import at_least_float32
+from zoo.attention.projection import Projection
+
+
+class Score(nn.Module, ABC):
+    """How alike each query and each key are.
+
+    Args:
+        query_size: Dq.
+        key_size: Dk.
+        heads: H; the last leading axis of queries and keys is then H, and each head has parameters of its
+            own. None: one set of parameters for all leading axes.
+
+    Raises:
+        ValueError: if a size is below 1.
+    """
+
+    def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
+        super().__init__()
+        for name, number in {"query_size": query_size, "key_size": key_size, "heads": heads}.items():
+            if number is not None and number < 1:
+                raise ValueError(f"{type(self).__name__}: {name}={number}, must be at least 1")
+        self.query_size, self.key_size, self.heads = query_size, key_size, heads
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """Whatever of the score needs the keys alone: `(*lead, K, Dk)` to `(*lead, K, A)`."""
+        return keys
+
+    @abstractmethod
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """Scores `(*lead, Q, K)` of queries `(*lead, Q, Dq)` with projected keys `(*lead, K, A)`."""
+
+    def _require_equal_sizes(self) -> None:
+        if self.query_size != self.key_size:
+            raise ValueError(
+                f"{type(self).__name__} compares query and key number by number, so both need one size; "
+                f"given query_size={self.query_size} and key_size={self.key_size} (General has no such limit)"
+            )
+
+    def extra_repr(self) -> str:
+        """The sizes, for `print(model)`."""
+        heads = "" if self.heads is None else f", heads={self.heads}"
+        return f"query_size={self.query_size}, key_size={self.key_size}{heads}"
+
+
+class Dot(Score):
+    """Dot product: `sᵀ h_i` (Luong et al. 2015, section 3.1).
+
+    No parameters: encoder and decoder must learn one common space, so query and key need equal sizes.
+
+    Fails: for large n. If the entries of s and h_i have unit variance, the score has variance n, the softmax
+    saturates and its gradient vanishes (`ScaledDot` is the answer). Long keys also win merely by being long.
+    `reverse`: solved, once the state has learned to look like the annotation that it wants next.
+    """
+
+    def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
+        super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        self._require_equal_sizes()
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`; A = Dk."""
+        return query @ projected.mT
+
+
+class ScaledDot(Dot):
+    """Scaled dot product: `sᵀ h_i / sqrt(n)` (Vaswani et al. 2017, section 3.2.1).
+
+    `Dot` whose scores keep unit variance at any size n, so that training starts with a soft reading. The keys
+    are scaled, once, rather than the scores at every step.
+
+    Fails: as `Dot` it needs equal sizes; and where attention must become sharp, states of bounded size (the
+    tanh of a recurrent network: entries below 1) reach scores of sqrt(n) at most, so a small n stays soft.
+    `reverse`: solved, a little later than with `Dot`.
+    """
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """`h_i / sqrt(n)`; see `Score`."""
+        return keys / math.sqrt(self.key_size)
+
+
+class General(Score):
+    """Multiplicative or bilinear: `sᵀ W h_i` (Luong et al. 2015, section 3.1).
+
+    W translates between the spaces of queries and keys, which may have different sizes. `W h_i` is the part
+    that is done once, so a step costs as much as `Dot`.
+
+    Fails: where the match is not bilinear (is s far from h_i? is either of two features there?), and like
+    `Dot` when the sizes of states grow. `reverse`: solved.
+    """
+
+    def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
+        super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        self.W = Projection(input_size=key_size, output_size=query_size, heads=heads)
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """`W h_i`; see `Score`, A = Dq."""
+        projected: Tensor = self.W(keys)
+        return projected
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`."""
+        return query @ projected.mT
+
+
+class Additive(Score):
+    """Additive, perceptron or concat: `vᵀ tanh(W s + U h_i)` (Bahdanau et al. 2015, A.1.2).
+
+    A network with one hidden layer that looks at query and key together. Written `vᵀ tanh(W' [s; h_i])` it is
+    the "concat" of Luong et al. 2015, section 3.1: the matrix W' is W and U side by side. This form needs
+    `U h_i` once instead of at every step.
+
+    Fails: never in principle (it can represent any match, given enough hidden units), but it costs Q K A
+    tanhs in time and memory, where products cost a matrix product. `reverse`: solved.
+
+    Args:
+        query_size: Dq.
+        key_size: Dk.
+        heads: H, or None.
+        hidden_size: A, hidden units; None: as many as the query has features.
+    """
+
+    def __init__(
+        self, *, query_size: int, key_size: int, heads: int | None = None, hidden_size: int | None = None
+    ) -> None:
+        super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        hidden_size = query_size if hidden_size is None else hidden_size
+        if hidden_size < 1:
+            raise ValueError(f"Additive: hidden_size={hidden_size}, must be at least 1")
+        self.W = Projection(input_size=query_size, output_size=hidden_size, heads=heads)
+        self.U = Projection(input_size=key_size, output_size=hidden_size, heads=heads)
+        self.v = Projection(input_size=hidden_size, output_size=1, heads=heads)
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """`U h_i`; see `Score`."""
+        projected: Tensor = self.U(keys)
+        return projected
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`."""
+        hidden = (self.W(query).unsqueeze(-2) + projected.unsqueeze(-3)).tanh_()
+        scores: Tensor = self.v(hidden.flatten(-3, -2)).view(hidden.shape[:-1])
+        return scores
+
+
+class LinearConcat(Score):
+    """Linear in the concatenation: `W [s; h_i] = w_sᵀ s + w_hᵀ h_i`.
+
+    `Additive` without the tanh, and a lesson: `w_sᵀ s` is the same for every key, and a softmax does not see
+    what is added to all its scores. The weights depend on the keys alone: each query reads the same thing.
+
+    Fails: wherever attention should move. It is a learned average of the source, computed once, and `w_s`
+    gets no gradient. `reverse`: not solved by attention; what is learned is learned through the decoder's
+    first state, as without any attention. (A local selection still moves its window.)
+    """
+
+    def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
+        super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        self.w_s = Projection(input_size=query_size, output_size=1, heads=heads)
+        self.w_h = Projection(input_size=key_size, output_size=1, heads=heads)
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """`w_hᵀ h_i`; see `Score`, A = 1."""
+        projected: Tensor = self.w_h(keys)
+        return projected
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`."""
+        scores: Tensor = self.w_s(query) + projected.mT
+        return scores
+
+
+class Cosine(Score):
+    """Content-based: `β cos(s, h_i)`, β = softplus(w·s + b) (Graves et al. 2014, section 3.3.1).
+
+    Only directions count; the key strength β > 0 says how sharply to look. It starts near sqrt(n), where the
+    scores of random directions have unit variance, as those of `ScaledDot` do. A vector without a direction
+    (shorter than 1e-6, such as an unwritten memory row) has cosine 0 with everything, and no gradient.
+
+    Fails: needs equal sizes; a cosine lies in [-1, 1], so a sharp reading needs a large β, and where all keys
+    point almost the same way (as raw recurrent states do) a very large one. `reverse`: solved, slowly.
+
+    Args:
+        query_size: n.
+        key_size: n.
+        heads: H, or None.
+        strength_from_query: False makes β one learned number, softplus(b).
+    """
+
+    def __init__(
+        self, *, query_size: int, key_size: int, heads: int | None = None, strength_from_query: bool = True
+    ) -> None:
+        super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        self._require_equal_sizes()
+        self.w = (
+            Projection(input_size=query_size, output_size=1, heads=heads) if strength_from_query else None
+        )
+        start = math.log(math.expm1(math.sqrt(key_size)))  # softplus of it is sqrt(n)
+        self.b = nn.Parameter(torch.full((1,) if heads is None else (heads, 1, 1), start))
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """`h_i / |h_i|`; see `Score`."""
+        return _direction(keys)
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`."""
+        strength = self.b if self.w is None else self.w(query) + self.b
+        return (functional.softplus(strength) * _direction(query)) @ projected.mT
+
+
+class Location(Score):
+    """Location-based: `(W s)_i`, from the target state alone (Luong et al. 2015, section 3.1).
+
+    One output per position: the state says where to look without seeing what is there.
+
+    Fails: on keys beyond `maximum_length` (refused), at positions that are rare in training (their rows of W
+    learn little), and wherever the content decides: two sources are read alike unless the state itself
+    differs already. `reverse`: solved within the trained lengths, if the state knows the source's length (the
+    encoder must have counted it) and counts its own steps.
+
+    Args:
+        query_size: Dq.
+        key_size: Dk, not used: keys are not seen.
+        heads: H, or None.
+        maximum_length: the largest K.
+    """
+
+    def __init__(
+        self, *, query_size: int, key_size: int, heads: int | None = None, maximum_length: int
+    ) -> None:
+        super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        if maximum_length < 1:
+            raise ValueError(f"Location: maximum_length={maximum_length}, must be at least 1")
+        self.maximum_length = maximum_length
+        self.W = Projection(input_size=query_size, output_size=maximum_length, heads=heads)
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """Nothing but the number of keys: `(*lead, K, 0)`."""
+        return keys[..., :0]
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`.
+
+        Raises:
+            ValueError: if there are more keys than `maximum_length`.
+        """
+        keys = projected.shape[-2]
+        if keys > self.maximum_length:
+            raise ValueError(
+                f"Location has weights for maximum_length={self.maximum_length} positions, given {keys} keys"
+            )
+        rows: Tensor = self.W.weight[..., :keys, :]
+        return query @ rows.mT
+
+
+def _direction(vectors: Tensor) -> Tensor:
+    """Unit vectors; zeros, also in the gradient, for what is too short to have a direction."""
+    length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True, dtype=at_least_float32(vectors))
+    directions = vectors / length.masked_fill(length < 1e-6, math.inf)
+    return directions.to(vectors.dtype)

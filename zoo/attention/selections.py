@@ -1,0 +1,260 @@
+"""Selections: which keys are read, and how hard?
+
+A selection turns scores into the weights that multiply the values. `zoo.attention.memory` explains the
+shapes.
+"""
+
+from abc import ABC, abstractmethod
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention.memory import Selected
+from zoo.attention.precision import at_least_float32
+from zoo.attention.projection import Projection
+from zoo.attention.softmax import masked_log_softmax, masked_softmax
+
+
+class Selection(nn.Module, ABC):
+    """Which keys are read, and how hard.
+
+    Args:
+        query_size: Dq.
+        heads: H; the last leading axis is then H, and each head has parameters of its own (where there are
+            parameters).
+
+    Attributes:
+        samples: True where training draws keys at random and only `log_prob` leads a gradient to the scores:
+            the loss then needs the term of `zoo.attention.reinforce`.
+    """
+
+    samples: ClassVar[bool] = False
+
+    def __init__(self, *, query_size: int, heads: int | None = None) -> None:
+        super().__init__()
+        self.query_size, self.heads = query_size, heads
+
+    @abstractmethod
+    def forward(
+        self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
+    ) -> Selected:
+        """Selects among keys.
+
+        Args:
+            scores: `(*lead, Q, K)`.
+            query: `(*lead, Q, Dq)`.
+            keep_mask: boolean, broadcastable to the scores, True = may attend; None = all may.
+            state: what the previous call returned as its state; None at the first.
+        """
+
+
+class Soft(Selection):
+    """Soft and global: `α_i = exp(e_i/τ) / Σ_j exp(e_j/τ)` (Bahdanau et al. 2015, eq. 6).
+
+    Reads a little of everything: differentiable throughout, so it learns by plain backpropagation.
+
+    Fails: never reads exactly one key; over many keys the small weights add up (the longer the source, the
+    flatter the reading, unless scores grow), and every step costs all K keys. `reverse`: solved.
+
+    Args:
+        query_size: Dq, not used.
+        heads: not used.
+        temperature: τ > 0; below 1 sharpens, above 1 flattens.
+    """
+
+    def __init__(self, *, query_size: int, heads: int | None = None, temperature: float = 1.0) -> None:
+        super().__init__(query_size=query_size, heads=heads)
+        self.temperature = _positive(self, "temperature", temperature)
+
+    def forward(
+        self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
+    ) -> Selected:
+        """See `Selection`."""
+        if self.temperature != 1:
+            scores = scores / self.temperature
+        return Selected(masked_softmax(scores, keep_mask))
+
+
+class Hard(Selection):
+    """Hard: one key at a time, `i ~ Categorical(softmax(e))` (Xu et al. 2015, section 4.1).
+
+    A sample cuts the gradient; the scores learn from `log_prob` alone, through REINFORCE. The values are
+    read undiluted, and at test one key is all that is looked at.
+
+    Fails: the gradient estimate is noisy and grows noisier with every sampled step, so it needs a baseline,
+    more steps than `Soft`, and an entropy bonus against settling on one key too early. `reverse`: solved,
+    when the baseline knows the state.
+
+    Args:
+        query_size: Dq, not used.
+        heads: not used.
+        sample_at_test: True samples in eval mode as well; False takes the likeliest key.
+    """
+
+    samples: ClassVar[bool] = True
+
+    def __init__(self, *, query_size: int, heads: int | None = None, sample_at_test: bool = False) -> None:
+        super().__init__(query_size=query_size, heads=heads)
+        self.sample_at_test = sample_at_test
+
+    def forward(
+        self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
+    ) -> Selected:
+        """See `Selection`; samples from torch's global generator."""
+        log_probabilities = masked_log_softmax(scores, keep_mask)
+        probabilities = _keep(log_probabilities.exp(), keep_mask)
+        if not (self.training or self.sample_at_test):
+            return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
+        # The largest of log p_i + Gumbel noise is a sample of p: no sync, and no error for an empty row.
+        noisy = log_probabilities.detach() + _gumbel_like(log_probabilities)
+        weights = _one_hot(noisy, keep_mask)
+        # Sums of products, not look-ups: rows without a key have weights and probabilities 0, hence 0 here.
+        return Selected(
+            weights,
+            log_prob=(weights * log_probabilities).sum(-1),
+            entropy=-(probabilities * log_probabilities).sum(-1),
+            probabilities=probabilities,
+        )
+
+
+class GumbelHard(Selection):
+    """Hard, straight-through: reads `argmax_i(e_i + g_i)`, g Gumbel noise (Jang et al. 2017, section 2.2).
+
+    That argmax is a sample of softmax(e). The backward pass pretends that `softmax((e + g)/τ)`, the soft
+    sample, had been read: no REINFORCE, little variance, but a biased gradient. In eval mode: argmax without
+    noise.
+
+    Fails: a high τ makes the pretence coarse (bias), a low one makes the gradient vanish or explode
+    (variance); and unlike REINFORCE it needs a loss that is differentiable in the reading. `reverse`: solved.
+
+    Args:
+        query_size: Dq, not used.
+        heads: not used.
+        temperature: τ > 0 of the backward pass.
+    """
+
+    def __init__(self, *, query_size: int, heads: int | None = None, temperature: float = 1.0) -> None:
+        super().__init__(query_size=query_size, heads=heads)
+        self.temperature = _positive(self, "temperature", temperature)
+
+    def forward(
+        self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
+    ) -> Selected:
+        """See `Selection`; samples from torch's global generator."""
+        probabilities = masked_softmax(scores, keep_mask)
+        if not self.training:
+            return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
+        noisy = (scores + _gumbel_like(probabilities)) / self.temperature
+        soft = masked_softmax(noisy, keep_mask)
+        # In this order the forward value is one-hot to the last bit.
+        weights = _one_hot(soft.detach(), keep_mask) + (soft - soft.detach())
+        return Selected(weights, probabilities=probabilities)
+
+
+class LocalMonotonic(Selection):
+    """Local, monotonic: softmax over `[p_t - D, p_t + D]`, `p_t = t` (Luong et al. 2015, section 3.2).
+
+    Step t reads around position t, both counted from 0. Nothing is learned about where to look.
+
+    Fails: wherever source and target are not in step: languages of different word order, any change of
+    length. A step more than D beyond the last key reads zeros. `copy`: solved; `reverse`: not, unless the
+    window spans the source (the first of S words is written last, so D >= S - 1).
+
+    The state is `(*lead, Q)` int64: the step at which each query stands. None means that the queries are the
+    steps 0 ... Q-1, so a first call with one query is step 0 and a whole target may come in one call.
+
+    Args:
+        query_size: Dq, not used.
+        heads: not used.
+        window: D >= 0, in keys to either side.
+    """
+
+    def __init__(self, *, query_size: int, heads: int | None = None, window: int = 10) -> None:
+        super().__init__(query_size=query_size, heads=heads)
+        if window < 0:
+            raise ValueError(f"LocalMonotonic: window={window}, must be at least 0")
+        self.window = window
+
+    def forward(
+        self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
+    ) -> Selected:
+        """See `Selection`; the state in the result is the one given, plus 1."""
+        if state is None:
+            state = torch.arange(scores.shape[-2], device=scores.device).expand(scores.shape[:-1])
+        distance = torch.arange(scores.shape[-1], device=scores.device) - state.unsqueeze(-1)
+        return Selected(
+            masked_softmax(scores, _keep_window(distance, self.window, keep_mask)), state=state + 1
+        )
+
+
+class LocalPredictive(Selection):
+    """Local, predictive: softmax around `p_t = S sigmoid(vᵀ tanh(W s))` (Luong et al. 2015, eq. 9-10).
+
+    The state predicts where to look; S is the number of keys (up to the last kept one), counted from 0. A
+    softmax over `[p_t - D, p_t + D]` is multiplied with the Gaussian `exp(-(i - p_t)²/2σ²)`, σ = D/2, and not
+    normalised again, so weights sum to at most 1, and p_t learns through the Gaussian alone.
+
+    Fails: only what lies in the window pulls p_t, so a wrong start far from the right key learns slowly; the
+    sigmoid saturates at both ends, where sentences begin and end; one window cannot read two places at once.
+    `reverse`: solved with a wide window, less surely with a narrow one.
+
+    Args:
+        query_size: Dq.
+        heads: H, or None.
+        window: D >= 1, in keys to either side.
+    """
+
+    def __init__(self, *, query_size: int, heads: int | None = None, window: int = 10) -> None:
+        super().__init__(query_size=query_size, heads=heads)
+        if window < 1:
+            raise ValueError(
+                f"LocalPredictive: window={window}, must be at least 1: the Gaussian's σ is half of it"
+            )
+        self.window = window
+        self.W = Projection(input_size=query_size, output_size=query_size, heads=heads)
+        self.v = Projection(input_size=query_size, output_size=1, heads=heads)
+
+    def forward(
+        self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
+    ) -> Selected:
+        """See `Selection`."""
+        positions = torch.arange(scores.shape[-1], device=scores.device)
+        size: int | Tensor = scores.shape[-1]
+        if keep_mask is not None and size:
+            size = torch.where(keep_mask, positions + 1, 0).amax(-1, keepdim=True)
+        # In float32 at least: bfloat16 knows no positions between 128 and 129.
+        share = self.v(self.W(query).tanh()).to(at_least_float32(scores)).sigmoid()
+        distance = positions - size * share
+        weights = masked_softmax(scores, _keep_window(distance.detach(), self.window, keep_mask))
+        return Selected(weights * torch.exp(-2 * (distance / self.window).square()))
+
+
+def _positive(owner: nn.Module, name: str, value: float) -> float:
+    if value <= 0:
+        raise ValueError(f"{type(owner).__name__}: {name}={value}, must be above 0")
+    return value
+
+
+def _keep(weights: Tensor, keep_mask: Tensor | None) -> Tensor:
+    return weights if keep_mask is None else weights.masked_fill(~keep_mask, 0.0)
+
+
+def _keep_window(distance: Tensor, window: int, keep_mask: Tensor | None) -> Tensor:
+    inside = distance.abs() <= window
+    return inside if keep_mask is None else inside & keep_mask
+
+
+def _one_hot(scores: Tensor, keep_mask: Tensor | None) -> Tensor:
+    """One at each row's largest score, zero elsewhere and in rows that keep no key."""
+    if not scores.shape[-1]:
+        return scores  # no key at all, and so no largest
+    largest, index = scores.detach().max(-1, keepdim=True)
+    # Clamping to [1, 1] gives 1, but leaves a NaN to be seen: an index alone would hide it.
+    return _keep(torch.zeros_like(scores).scatter_(-1, index, largest.clamp(1, 1)), keep_mask)
+
+
+def _gumbel_like(scores: Tensor) -> Tensor:
+    """Independent standard Gumbel noise: minus the logarithm of an exponential variable."""
+    exponential = torch.empty_like(scores).exponential_()
+    return -exponential.clamp_min_(torch.finfo(scores.dtype).tiny).log_()

@@ -1,0 +1,61 @@
+"""The batches that data modules make and tasks consume: nested `NamedTuple`s, the same fields in every split.
+
+Named tuples (not dataclasses) because Lightning moves them to a device and torch pins them without help.
+"""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+
+class Padded(NamedTuple):
+    """Token ids of unequal length, padded on the right.
+
+    Attributes:
+        ids: `(B, T)` int64, the padding id after each row's end.
+        lengths: `(B,)` int64, real tokens in each row.
+    """
+
+    ids: Tensor
+    lengths: Tensor
+
+    @property
+    def keep_mask(self) -> Tensor:
+        """`(B, T)` boolean, True at real tokens."""
+        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+
+
+class TranslationBatch(NamedTuple):
+    """Sentence pairs.
+
+    Attributes:
+        index: `(B,)` int64, each pair's number in its split (predictions are stored by it).
+        source: ids ending in EOS.
+        target: ids from BOS to EOS; see `decoder_pair` for the shift.
+        source_text: the raw source sentences.
+        target_text: the raw references, which are what is scored.
+        alignment: `(B, T-1)` int64, the source position behind each predicted token (-1: none), where the
+            data set knows it, else None.
+    """
+
+    index: Tensor
+    source: Padded
+    target: Padded
+    source_text: list[str]
+    target_text: list[str]
+    alignment: Tensor | None = None
+
+
+def decoder_pair(target: Padded) -> tuple[Padded, Padded]:
+    """Splits `BOS y_1 ... y_n EOS` into what the decoder reads and what it must predict.
+
+    Args:
+        target: `(B, T)` ids from BOS to EOS.
+
+    Returns:
+        inputs `BOS y_1 ... y_n` and labels `y_1 ... y_n EOS`, both `(B, T-1)` with lengths one shorter.
+        Where a row is shorter than the batch, its inputs still hold EOS after the end; lengths say so.
+    """
+    lengths = target.lengths - 1
+    return Padded(target.ids[:, :-1], lengths), Padded(target.ids[:, 1:], lengths)

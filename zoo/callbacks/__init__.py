@@ -1,0 +1,22 @@
+"""Lightning callbacks: what a run does besides learning."""
+
+from zoo.callbacks.alignments import AlignmentFigures
+from zoo.callbacks.divergence import Diverged, DivergenceGuard
+from zoo.callbacks.heartbeat import Heartbeat
+from zoo.callbacks.progress import Progress
+from zoo.callbacks.samples import SampleTable
+from zoo.callbacks.self_description import SelfDescription
+from zoo.callbacks.step_axis import StepAxis
+from zoo.callbacks.throughput import Throughput
+
+__all__ = [
+    "AlignmentFigures",
+    "Diverged",
+    "DivergenceGuard",
+    "Heartbeat",
+    "Progress",
+    "SampleTable",
+    "SelfDescription",
+    "StepAxis",
+    "Throughput",
+]

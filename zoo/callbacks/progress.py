@@ -1,0 +1,132 @@
+"""How far a run is: a bar on a terminal, occasional lines anywhere else."""
+
+import logging
+import time
+from datetime import timedelta
+from typing import Any
+
+import lightning.pytorch as pl
+from lightning.pytorch.callbacks import RichProgressBar, Timer
+from lightning.pytorch.callbacks.progress.rich_progress import CustomTimeColumn, ProcessingSpeedColumn
+from rich import get_console
+from rich.progress import BarColumn
+
+log = logging.getLogger(__name__)
+
+
+class Progress(RichProgressBar):
+    """Shows loss, tokens per second and the time left of the whole fit.
+
+    Every validation is one line in the log, wherever that goes. Where there is no terminal, there is no bar
+    but a line now and then, so that log files stay readable.
+
+    Args:
+        seconds: between two lines where there is no terminal.
+    """
+
+    def __init__(self, *, seconds: float = 30.0) -> None:
+        super().__init__(refresh_rate=4)
+        if not get_console().is_terminal:
+            self.disable()
+        self._lines = self.is_disabled
+        self._seconds = seconds
+        self._last_line = self._last_metrics = -float("inf")
+        self._began, self._first_step = 0.0, 0
+        self._shown: dict[str, Any] = {}
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Starts the estimate."""
+        super().on_train_start(trainer, pl_module)
+        self._began, self._first_step = time.monotonic(), trainer.global_step
+        self._last_line = time.monotonic()
+
+    def on_train_batch_end(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
+    ) -> None:
+        """Moves the bar, or says a line."""
+        super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
+        if self._line_is_due(trainer):
+            total = trainer.estimated_stepping_batches
+            shown = "  ".join(f"{name} {value}" for name, value in self._metrics(trainer).items())
+            of_total = f"/{total:.0f}" if total != float("inf") else ""
+            log.info("step %d%s  epoch %d  %s", trainer.global_step, of_total, trainer.current_epoch, shown)
+
+    def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Shows the epoch's last values, which may stand for a long validation."""
+        self._last_metrics = -float("inf")
+        super().on_train_epoch_end(trainer, pl_module)
+
+    def on_test_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: Any,
+        batch_idx: int,
+        dataloader_idx: int = 0,
+    ) -> None:
+        """Moves the bar, or says a line."""
+        super().on_test_batch_end(trainer, pl_module, outputs, batch, batch_idx, dataloader_idx)
+        if self._line_is_due(trainer):
+            total = self.total_test_batches_current_dataloader
+            log.info("test set %d: %d/%.0f batches", dataloader_idx, batch_idx + 1, total)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Says how the validation went, the metric that picks the checkpoint first."""
+        super().on_validation_end(trainer, pl_module)
+        if trainer.sanity_checking or not trainer.is_global_zero:
+            return
+        monitor = getattr(trainer.checkpoint_callback, "monitor", None)
+        values = {name: v for name, v in trainer.callback_metrics.items() if name.startswith("val/")}
+        names = sorted(values, key=lambda name: (name != monitor, name))
+        shown = "  ".join(f"{name} {float(values[name]):.4g}" for name in names)
+        log.info("step %d  epoch %d  %s", trainer.global_step, trainer.current_epoch, shown)
+
+    def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
+        """What stands behind the bar; made anew twice a second: reading waits for the device."""
+        now = time.monotonic()
+        if now - self._last_metrics >= 0.5:
+            self._last_metrics = now
+            self._shown = self._metrics(trainer)
+        return self._shown
+
+    def configure_columns(self, trainer: pl.Trainer) -> list[Any]:
+        """Lightning's columns without those that speak of a single epoch."""
+        columns = super().configure_columns(trainer)
+        for column in columns:
+            if isinstance(column, BarColumn):
+                column.bar_width = 20  # so that all fits into 80 columns
+        of_epoch = (CustomTimeColumn, ProcessingSpeedColumn)
+        return [column for column in columns if not isinstance(column, of_epoch)]
+
+    def _metrics(self, trainer: pl.Trainer) -> dict[str, str]:
+        shown: dict[str, str] = {}
+        values = trainer.callback_metrics
+        if "train/loss" in values:
+            shown["loss"] = f"{float(values['train/loss']):.3f}"
+        if "train/tokens_per_second" in values:
+            shown["tokens/s"] = f"{float(values['train/tokens_per_second']):,.0f}"
+        left = self._seconds_left(trainer)
+        if left is not None:
+            shown["left"] = str(timedelta(seconds=round(left)))
+        return shown
+
+    def _seconds_left(self, trainer: pl.Trainer) -> float | None:
+        """Of the whole fit, validations included, by pace and time limit; None if unlimited."""
+        estimates = []
+        done, total = trainer.global_step - self._first_step, trainer.estimated_stepping_batches
+        if done and total != float("inf"):
+            pace = (time.monotonic() - self._began) / done
+            estimates.append(pace * max(0.0, total - trainer.global_step))
+        for callback in trainer.callbacks:  # type: ignore[attr-defined]
+            if isinstance(callback, Timer):
+                remaining = callback.time_remaining("train")
+                estimates += [] if remaining is None else [max(0.0, remaining)]
+        return min(estimates, default=None)
+
+    def _line_is_due(self, trainer: pl.Trainer) -> bool:
+        now = time.monotonic()
+        if not self._lines or not trainer.is_global_zero or now - self._last_line < self._seconds:
+            return False
+        self._last_line = now
+        return True

@@ -1,0 +1,52 @@
+"""What the model says, beside what it should say."""
+
+from pathlib import Path
+
+import lightning.pytorch as pl
+from lightning.pytorch import Callback
+
+from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
+from zoo.callbacks.media import log_table
+
+
+class SampleTable(Callback):
+    """Shows the same few validation sentences with their predictions at every k-th validation.
+
+    They are appended to samples.txt in the run's folder and shown in W&B as the table `val/samples`.
+
+    Args:
+        folder: the run's folder.
+        sentences: how many, at most 8.
+        every_n_validations: k.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+
+    def __init__(self, *, folder: str | Path, sentences: int = 4, every_n_validations: int = 1) -> None:
+        if not 1 <= sentences <= FIXED_MOST:
+            raise ValueError(f"sentences must be from 1 to {FIXED_MOST}, got {sentences}")
+        if every_n_validations < 1:
+            raise ValueError(f"every_n_validations must be at least 1, got {every_n_validations}")
+        self._path = Path(folder) / "samples.txt"
+        self._sentences = sentences
+        self._every = every_n_validations
+        self._validations = 0
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Shows them."""
+        if trainer.sanity_checking or not trainer.is_global_zero:
+            return
+        self._validations += 1
+        if self._validations % self._every:
+            return
+        chosen = fixed_predictions(pl_module, "val", self._sentences)
+        rows = [[item["input"], item["references"][0], item["prediction"]] for item in chosen]
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(f"step {trainer.global_step}\n")
+            for source, reference, prediction in rows:
+                file.write(f"  source      {source}\n  reference   {reference}\n")
+                file.write(f"  prediction  {prediction}\n\n")
+        log_table(
+            trainer.loggers, "val/samples", ["source", "reference", "prediction"], rows, trainer.global_step
+        )

@@ -1,0 +1,127 @@
+"""How fast a run learns, and at what cost."""
+
+import resource
+import sys
+import time
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch import Callback
+from torch import Tensor
+from torch.nn.utils import get_total_norm
+from torch.optim import Optimizer
+
+from zoo.batch import Padded, TranslationBatch
+
+
+class Throughput(Callback):
+    """Logs speed, learning rate, gradient norm and memory; keeps the totals for results.json.
+
+    Tokens are real target tokens, as the model must predict them. Only time spent on training counts (data
+    loading included, validation excluded). Counts stay on the device between two logged steps.
+
+    Attributes:
+        seconds: wall-clock time of the fit so far, validation included.
+        peak_memory_bytes: the most memory used so far: of the GPU's where there is one, else of the process.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.peak_memory_bytes = 0
+        self._began = self._mark = 0.0
+        self._training_seconds = self._window_seconds = 0.0
+        self._totals = {"tokens": 0, "sentences": 0}
+        self._tokens: Tensor | int = 0
+        self._real: Tensor | int = 0
+        self._positions = self._sentences = 0
+        self._gradient_norm: Tensor | None = None
+        self._logged_step = 0
+
+    @property
+    def per_second(self) -> dict[str, float]:
+        """Mean speed of the training so far, in target tokens and in sentences."""
+        if not self._training_seconds:
+            return {}
+        return {name: total / self._training_seconds for name, total in self._totals.items()}
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Starts the clocks."""
+        self._began = self._mark = time.perf_counter()
+        if pl_module.device.type == "cuda":
+            torch.cuda.reset_peak_memory_stats(pl_module.device)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Starts the training clock again."""
+        self._mark = time.perf_counter()
+
+    def on_before_optimizer_step(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Optimizer
+    ) -> None:
+        """Takes the norm of all gradients before they are clipped, at the steps that are logged."""
+        if _is_logged(trainer, trainer.global_step + 1):
+            gradients = [weight.grad for weight in pl_module.parameters() if weight.grad is not None]
+            self._gradient_norm = get_total_norm(gradients)
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: object,
+        batch: TranslationBatch,
+        batch_idx: int,
+    ) -> None:
+        """Counts, and logs every `log_every_n_steps` steps."""
+        sides = [side for side in batch if isinstance(side, Padded)]
+        self._sentences += len(batch.index)
+        self._tokens = self._tokens + batch.target.lengths.sum() - len(batch.index)  # BOS is not predicted
+        self._real = self._real + torch.stack([side.lengths.sum() for side in sides]).sum()
+        self._positions += sum(side.ids.numel() for side in sides)
+        step = trainer.global_step
+        if _is_logged(trainer, step) and step != self._logged_step:
+            self._logged_step = step
+            values = self._close_window(pl_module)
+            values["train/learning_rate"] = trainer.optimizers[0].param_groups[0]["lr"]
+            if self._gradient_norm is not None:
+                values["train/gradient_norm"] = self._gradient_norm
+            pl_module.log_dict(values, batch_size=1)
+        now = time.perf_counter()
+        self._window_seconds += now - self._mark
+        self._mark = now
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Counts the steps since the last logged one."""
+        self._close_window(pl_module)
+
+    def _close_window(self, pl_module: pl.LightningModule) -> dict[str, Tensor | float]:
+        """Adds what was counted since the last call to the totals and returns it as values to log."""
+        tokens, real = int(self._tokens), int(self._real)  # waits for the device: the clock is right after it
+        now = time.perf_counter()
+        seconds = self._window_seconds + now - self._mark
+        self._mark, self.seconds = now, now - self._began
+        self.peak_memory_bytes = max(self.peak_memory_bytes, _peak_memory(pl_module.device))
+        values: dict[str, Tensor | float] = {
+            "train/seconds": self.seconds,
+            "train/peak_memory_bytes": float(self.peak_memory_bytes),
+        }
+        if seconds > 0 and self._positions:
+            values["train/tokens_per_second"] = tokens / seconds
+            values["train/sentences_per_second"] = self._sentences / seconds
+            values["train/real_token_share"] = real / self._positions
+        self._training_seconds += seconds
+        self._totals["tokens"] += tokens
+        self._totals["sentences"] += self._sentences
+        self._tokens = self._real = self._positions = self._sentences = 0
+        self._window_seconds = 0.0
+        return values
+
+
+def _is_logged(trainer: pl.Trainer, step: int) -> bool:
+    every = trainer.log_every_n_steps  # type: ignore[attr-defined]
+    return every > 0 and step > 0 and step % every == 0
+
+
+def _peak_memory(device: torch.device) -> int:
+    if device.type == "cuda":
+        return torch.cuda.max_memory_allocated(device)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024

@@ -1,0 +1,85 @@
+"""Which classes a configuration may build.
+
+A name proves nothing: `zoo.some_module.os.system` begins with `zoo`, and `torch.load` runs code from a file.
+So the object that a name leads to is judged, and only classes pass: functions are never called.
+"""
+
+import importlib
+import inspect
+import re
+from functools import cache
+
+from zoo.config.problems import unknown
+
+_PACKAGES = ("zoo", "data", "torch", "torchmetrics", "lightning")
+_OWN = ("zoo", "data")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+")
+
+
+class NotAllowed(ValueError):
+    """A target that is refused or does not exist."""
+
+
+@cache
+def _bases() -> tuple[type, ...]:
+    from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
+    from lightning.pytorch.loggers import Logger
+    from torch.nn import Module
+    from torch.optim import Optimizer
+    from torch.optim.lr_scheduler import LRScheduler
+    from torchmetrics import Metric
+
+    return (
+        *(Module, Optimizer, LRScheduler, Metric),
+        *(LightningModule, LightningDataModule, Callback, Logger, Trainer),
+    )
+
+
+def locate(target: object) -> type:
+    """The class that a `_target_` names.
+
+    Nothing outside our own and the few permitted packages is even imported.
+
+    Args:
+        target: the value of a `_target_`.
+
+    Raises:
+        NotAllowed: it names nothing, or something that a configuration may not build.
+    """
+    if (
+        not isinstance(target, str)
+        or not _NAME.fullmatch(target)
+        or target.partition(".")[0] not in _PACKAGES
+    ):
+        raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(_PACKAGES)}")
+    parts = target.split(".")
+    found: object = importlib.import_module(parts[0])
+    for position, part in enumerate(parts[1:], 2):
+        here = ".".join(parts[: position - 1])
+        if inspect.ismodule(found) and not hasattr(found, part):
+            if found.__name__ != here:
+                raise NotAllowed(f"{target!r} may not be built: {here} is another module, {found.__name__}")
+            try:
+                importlib.import_module(f"{here}.{part}")
+            except ModuleNotFoundError as error:
+                if error.name != f"{here}.{part}":
+                    raise
+        if not hasattr(found, part):
+            raise NotAllowed(f"{target!r} does not exist{_similar(found, here, part)}")
+        found = getattr(found, part)
+    if not isinstance(found, type):
+        raise NotAllowed(f"{target!r} may not be built: it is not a class")
+    own = found.__module__.partition(".")[0] in _OWN
+    if not own and not issubclass(found, _bases()):
+        bases = ", ".join(base.__name__ for base in _bases())
+        raise NotAllowed(
+            f"{target!r} may not be built: neither defined in {' or '.join(_OWN)} nor derived from {bases}"
+        )
+    return found
+
+
+def _similar(holder: object, name: str, part: str) -> str:
+    classes = [
+        key for key, value in vars(holder).items() if isinstance(value, type) and not key.startswith("_")
+    ]
+    return f": {name} has no {part}" + unknown(part, classes)

@@ -1,0 +1,91 @@
+"""The resolved configuration in plain containers: it is checked, built, kept in config.yaml and run again."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from zoo.config.problems import ConfigError, Problem
+from zoo.runs.files import write_text
+from zoo.runs.status import State, StatusFile
+
+Config = dict[str, Any]
+
+FILE = "config.yaml"
+
+
+def resolved(composed: DictConfig, run_dir: Path) -> Config:
+    """Everything interpolated, paths absolute.
+
+    Args:
+        composed: as Hydra made it; left as it is.
+        run_dir: the run's folder.
+
+    Raises:
+        ConfigError: an interpolation fails, or a mandatory value is missing.
+    """
+    config = OmegaConf.create({key: composed._get_node(key) for key in composed if key != "hydra"})
+    try:
+        paths = config.paths
+        paths.run_dir = str(run_dir)
+        for name in paths:
+            # A relative path belongs to the folder where it was typed.
+            paths[name] = os.path.abspath(os.path.expanduser(paths[name]))
+        plain: Config = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    except OmegaConfBaseException as error:
+        raise ConfigError(
+            [Problem(str(error.full_key or ""), str(error.msg or error).splitlines()[0])]
+        ) from error
+    return plain
+
+
+def freeze(composed: DictConfig, folder: Path, overrides: Sequence[str]) -> Path:
+    """Queues a run: writes all that is needed to run it into its folder, whole or not at all.
+
+    Args:
+        composed: as Hydra made it.
+        folder: the run's.
+        overrides: what was typed for it.
+
+    Returns:
+        The config.yaml.
+    """
+    StatusFile(folder).start(overrides, State.QUEUED)
+    path = folder / FILE
+    write_text(path, yaml.safe_dump(resolved(composed, folder), sort_keys=False, allow_unicode=True))
+    return path
+
+
+def thaw(path: Path) -> tuple[list[str], Config]:
+    """Reads a config.yaml, whose folder becomes the run's.
+
+    Returns:
+        What was typed for it, as far as its folder says so, and the configuration.
+
+    Raises:
+        ConfigError: it is missing, not the configuration of a run, or its folder holds a run already.
+    """
+    folder = path.resolve().parent
+    try:
+        composed = OmegaConf.load(path)
+        overrides = _queued(folder)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, OmegaConfBaseException) as error:
+        raise ConfigError([Problem(str(path), f"cannot be read: {error}")]) from error
+    if not isinstance(composed, DictConfig) or "paths" not in composed:
+        raise ConfigError([Problem(str(path), "is not the configuration of a run: it has no `paths`")])
+    return overrides, resolved(composed, folder)
+
+
+def _queued(folder: Path) -> list[str]:
+    try:
+        status = StatusFile(folder).read()
+    except FileNotFoundError:
+        return []
+    if status.state is not State.QUEUED:
+        used = f"its folder holds a run ({status.state}); copy it into a new folder to run it again"
+        raise ConfigError([Problem(str(folder / FILE), used)])
+    return status.overrides

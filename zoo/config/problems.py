@@ -1,0 +1,50 @@
+"""What is wrong with a configuration, said so that it can be put right."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+
+class Problem(NamedTuple):
+    """One thing that is wrong.
+
+    Attributes:
+        key: the full key, as it would be typed on the command line.
+        message: what was given, what is allowed, and the nearest match.
+    """
+
+    key: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.message}" if self.key else self.message
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be run.
+
+    Args:
+        problems: all that is wrong, at least one.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        count = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        lines = [f"{count} in the configuration, nothing was run:"]
+        lines += [f"  {line}" for problem in problems for line in f"- {problem}".splitlines()]
+        super().__init__("\n".join(lines))
+        self.problems = list(problems)
+
+
+def unknown(name: str, allowed: Iterable[str]) -> str:
+    """The tail of a message about a name that does not exist: the nearest that does, and all that do."""
+    names = sorted(allowed)
+    matches = difflib.get_close_matches(name, names, n=1)
+    meant = f"; did you mean {matches[0]}?" if matches else ";"
+    return f"{meant} allowed: {', '.join(names) if names else 'nothing'}"
+
+
+def joined(key: str, part: Any) -> str:
+    """The full key of a part of `key`."""
+    if isinstance(part, int):
+        return f"{key}[{part}]"
+    return f"{key}.{part}" if key else str(part)

@@ -1,0 +1,26 @@
+"""What configuration files may ask for: the project's folder, the user's cache, what this machine has."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+from omegaconf import OmegaConf
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+
+def _user_cache_dir() -> str:
+    return os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+
+
+def _this_machine(without_gpu: Any, with_gpu: Any) -> Any:
+    import torch  # here, because most configurations never ask
+
+    return with_gpu if torch.cuda.is_available() else without_gpu
+
+
+def register() -> None:
+    """Makes `${project_dir:}`, `${user_cache_dir:}` and `${this_machine:without gpu,with gpu}` known."""
+    OmegaConf.register_new_resolver("project_dir", lambda: str(PROJECT), replace=True)
+    OmegaConf.register_new_resolver("user_cache_dir", _user_cache_dir, replace=True)
+    OmegaConf.register_new_resolver("this_machine", _this_machine, replace=True)

@@ -1,0 +1,7 @@
+"""Pure functions: arrays in, a matplotlib figure out; nothing global is read or changed."""
+
+from zoo.figures.alignments import alignment, alignment_sheet
+from zoo.figures.curves import bleu_by_length, learning_curve
+from zoo.figures.png import png, render
+
+__all__ = ["alignment", "alignment_sheet", "bleu_by_length", "learning_curve", "png", "render"]

@@ -1,0 +1,107 @@
+"""Numbers over a length or over training, one curve for each model."""
+
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from zoo.figures.labels import families, shortened
+
+_MARKERS = "osD^vPX*"  # told apart without colours, too
+_LABEL_COLUMNS = 40
+
+LengthCurve = tuple[Sequence[float], Sequence[float], Sequence[int]]
+"""Mean length, score and number of sentences of each group."""
+
+Curve = tuple[Sequence[float], Sequence[float]]
+"""Steps and values."""
+
+
+def bleu_by_length(curves: Mapping[str, LengthCurve], *, title: str = "BLEU by source length") -> Figure:
+    """Draws how translations hold up as sentences grow, the figure of Bahdanau et al. 2015.
+
+    Args:
+        curves: by label, what `zoo.metrics.bleu_by_length` gives. Bars say how many sentences a point rests on.
+        title: stands above.
+
+    Raises:
+        ValueError: a curve's parts differ in length.
+    """
+    figure, axes = _figure(title, "source length (tokens)", "BLEU")
+    behind = axes.twinx()
+    behind.set_ylabel("sentences", color="0.6")
+    behind.tick_params(colors="0.6")
+    axes.set_zorder(behind.get_zorder() + 1)
+    axes.patch.set_visible(False)
+    drawn: list[tuple[list[float], list[int]]] = []
+    for (label, (centres, values, counts)), marker in zip(curves.items(), cycle(_MARKERS), strict=False):
+        if not len(centres) == len(values) == len(counts):
+            raise ValueError(
+                f"curve {label!r} has {len(centres)} centres, {len(values)} values and {len(counts)} counts"
+            )
+        axes.plot(centres, values, marker=marker, label=shortened(label, _LABEL_COLUMNS))
+        bars = (list(centres), list(counts))
+        if bars not in drawn:  # models scored on the same sentences share their bars
+            drawn.append(bars)
+            behind.bar(*bars, width=_bar_width(centres), color="0.92")
+    axes.set_ylim(bottom=0)
+    _legend(axes)
+    return figure
+
+
+def learning_curve(
+    curves: Mapping[str, Curve], *, metric: str, title: str = "Learning curve", steps: str = "step"
+) -> Figure:
+    """Draws a metric over training.
+
+    Args:
+        curves: by label, the steps and the metric's values there.
+        metric: its name, on the vertical axis.
+        title: stands above.
+        steps: what the horizontal axis counts.
+
+    Raises:
+        ValueError: a curve has another number of steps than of values.
+    """
+    figure, axes = _figure(title, steps, metric)
+    for (label, (at, values)), marker in zip(curves.items(), cycle(_MARKERS), strict=False):
+        if len(at) != len(values):
+            raise ValueError(f"curve {label!r} has {len(at)} steps and {len(values)} values")
+        # a mark on every one of hundreds of points would hide the curve
+        axes.plot(
+            at,
+            values,
+            marker=marker,
+            markevery=max(1, len(at) // 20),
+            markersize=4,
+            label=shortened(label, _LABEL_COLUMNS),
+        )
+    _legend(axes)
+    return figure
+
+
+def _figure(title: str, across: str, up: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=(7.0, 4.2), dpi=120, facecolor="white", layout="constrained")
+    axes = figure.add_subplot()
+    text = {"fontfamily": list(families()), "parse_math": False}
+    axes.set_title(shortened(title, 2 * _LABEL_COLUMNS), **text)
+    axes.set_xlabel(across, **text)
+    axes.set_ylabel(up, **text)
+    axes.grid(color="0.9")
+    axes.spines["top"].set_visible(False)
+    return figure, axes
+
+
+def _bar_width(centres: Sequence[float]) -> float:
+    """Narrow enough for the two closest groups."""
+    ordered = sorted(centres)
+    gaps = [after - before for before, after in zip(ordered, ordered[1:], strict=False)]
+    return 0.8 * min(gaps, default=1.0)
+
+
+def _legend(axes: Axes) -> None:
+    if axes.lines:
+        legend = axes.legend(frameon=False, prop={"family": list(families())})
+        for text in legend.get_texts():
+            text.set_parse_math(False)

@@ -1,0 +1,75 @@
+"""Text on figures that may be in any script and of any length."""
+
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+
+from matplotlib import font_manager
+from matplotlib.font_manager import FontProperties
+from matplotlib.textpath import text_to_path
+
+_WIDER_SCRIPTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "WenQuanYi Micro Hei",
+    "Microsoft YaHei",
+    "Hiragino Sans",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Noto Sans",
+    "Arial Unicode MS",
+)
+
+
+@cache
+def families() -> tuple[str, ...]:
+    """Font families: DejaVu, which matplotlib brings, then those on this machine that know more scripts."""
+    installed = set(font_manager.get_font_names())
+    return ("DejaVu Sans", *(name for name in _WIDER_SCRIPTS if name in installed))
+
+
+@contextmanager
+def any_script() -> Iterator[None]:
+    """Draws characters that no font here knows as boxes, without a warning for each of them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
+        warnings.filterwarnings(
+            "ignore", message="Matplotlib currently does not support", category=UserWarning
+        )
+        yield
+
+
+def shortened(text: str, columns: int) -> str:
+    """The text on one line of at most `columns` columns, an ellipsis where something was cut off.
+
+    Wide characters (Chinese, Japanese, Korean, emoji) take two columns, combining marks none; what cannot be
+    printed becomes a dot.
+    """
+    text = "".join(sign if sign.isprintable() else "·" for sign in text)
+    widths = [_columns(sign) for sign in text]
+    if sum(widths) <= columns:
+        return text
+    kept, used = 0, 0
+    while used + widths[kept] <= columns - 1:
+        used += widths[kept]
+        kept += 1
+    return text[:kept].rstrip() + "…"
+
+
+def width(text: str, points: float) -> float:
+    """Inches that a line of text takes at a font size."""
+    with any_script():
+        font = FontProperties(family=list(families()), size=points)
+        across, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
+    return float(across) / 72
+
+
+def _columns(sign: str) -> int:
+    if unicodedata.combining(sign):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1

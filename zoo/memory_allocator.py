@@ -1,0 +1,22 @@
+"""Keeps freed memory in the process. Must run before torch is imported, so it imports nothing heavy."""
+
+import ctypes
+import sys
+
+_M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8
+
+
+def keep_freed_memory() -> None:
+    """Tells glibc to keep what is freed for the next tensor instead of giving it back to the kernel.
+
+    By default every tensor above 32 MB is returned and its pages are faulted in again at the next step, which
+    costs a training step on a CPU about a third of its time. Other C libraries are left alone.
+    """
+    if not sys.platform.startswith("linux"):
+        return
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        return
+    mallopt(_M_MMAP_MAX, 0)
+    mallopt(_M_TRIM_THRESHOLD, 2**31 - 1)
+    mallopt(_M_ARENA_MAX, 1)

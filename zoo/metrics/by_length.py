@@ -1,0 +1,43 @@
+"""Scores of short and of long sentences apart."""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+
+from zoo.metrics.text import Bleu, References, check_references
+
+
+def bleu_by_length(
+    lengths: Sequence[int], predictions: Sequence[str], references: References, edges: Sequence[int]
+) -> tuple[list[float], list[float], list[int]]:
+    """BLEU of sentences grouped by the length of their source, the figure of Bahdanau et al. 2015.
+
+    Args:
+        lengths: of the sources, in any unit.
+        predictions: detokenised text.
+        references: for each prediction its raw references.
+        edges: increasing; `[10, 20]` makes the groups `length < 10`, `10 <= length < 20` and `20 <= length`.
+
+    Returns:
+        The mean length, the BLEU and the number of sentences of each group that has any.
+
+    Raises:
+        ValueError: the counts differ, or the edges do not increase.
+        TypeError: references are strings instead of lists of strings.
+    """
+    check_references(predictions, references)
+    if len(lengths) != len(predictions):
+        raise ValueError(f"{len(lengths)} lengths but {len(predictions)} predictions")
+    if any(low >= high for low, high in pairwise(edges)):
+        raise ValueError(f"edges must increase, got {list(edges)}")
+    groups: dict[int, list[int]] = {}
+    for number, length in enumerate(lengths):
+        groups.setdefault(bisect_right(edges, length), []).append(number)
+    centres, values, counts = [], [], []
+    for _, numbers in sorted(groups.items()):
+        score = Bleu()
+        score.update([predictions[number] for number in numbers], [references[number] for number in numbers])
+        centres.append(sum(lengths[number] for number in numbers) / len(numbers))
+        values.append(float(score.compute()))
+        counts.append(len(numbers))
+    return centres, values, counts

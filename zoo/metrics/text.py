@@ -1,0 +1,228 @@
+"""Corpus scores of generated text against raw references, equal to sacreBLEU's on the whole corpus.
+
+Statistics are summed over batches and processes and become a score only at the end: a mean of batch scores
+would be another number. No sentences score NaN.
+"""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.metadata import version
+from itertools import zip_longest
+from typing import Any
+
+import torch
+from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
+from sacrebleu.metrics.chrf import CHRF
+from sacremoses import MosesPunctNormalizer, MosesTokenizer
+from torch import Tensor
+from torchmetrics import Metric
+
+References = Sequence[Sequence[str]]
+"""For each sentence one reference or more."""
+
+
+def check_references(predictions: Sequence[str], references: References) -> None:
+    """Checks that every prediction has its list of references.
+
+    Raises:
+        ValueError: the counts differ, or a prediction has no reference.
+        TypeError: references are strings instead of lists of strings.
+    """
+    if len(predictions) != len(references):
+        raise ValueError(f"{len(predictions)} predictions but {len(references)} lists of references")
+    for number, alternatives in enumerate(references):
+        if isinstance(alternatives, str):
+            raise TypeError(f"references are lists of strings; number {number} is a string: {alternatives!r}")
+        if not alternatives:
+            raise ValueError(f"prediction {number} has no reference")
+
+
+class CorpusScore(Metric):
+    """A score that follows from statistics summed over the sentences of a corpus.
+
+    Args:
+        scorer: sacreBLEU's.
+        size: number of the scorer's statistics.
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    sentences: Tensor
+    statistics: Tensor
+
+    def __init__(self, scorer: BLEU | CHRF, size: int) -> None:
+        super().__init__()
+        self._scorer: Any = scorer
+        self._reference_counts: set[int] = set()
+        self.add_state("sentences", torch.tensor(0), dist_reduce_fx="sum")
+        self.add_state("statistics", torch.zeros(size, dtype=torch.int64), dist_reduce_fx="sum")
+
+    def update(self, predictions: Sequence[str], references: References) -> None:
+        """Adds sentences.
+
+        Args:
+            predictions: detokenised text.
+            references: for each prediction its raw references.
+
+        Raises:
+            ValueError: the counts differ, or a prediction has no reference.
+            TypeError: references are strings instead of lists of strings.
+        """
+        check_references(predictions, references)
+        if not predictions:
+            return
+        prepared = [[self._prepare(text) for text in alternatives] for alternatives in references]
+        streams = [list(stream) for stream in zip_longest(*prepared)]  # None where a sentence has fewer
+        counts = self._count([self._prepare(text) for text in predictions], streams)
+        self._reference_counts.update(len(alternatives) for alternatives in prepared)
+        self.sentences += len(predictions)
+        self.statistics += torch.tensor(counts, device=self.statistics.device)
+
+    def compute(self) -> Tensor:
+        """The score, 0 to 100; NaN for no sentences."""
+        score = self._score(self.statistics.tolist()) if self.sentences > 0 else float("nan")
+        return torch.tensor(score, device=self.statistics.device)
+
+    @property
+    def signature(self) -> str:
+        """How the score is computed, in sacreBLEU's words; a `reset` keeps it.
+
+        Raises:
+            ValueError: nothing was scored yet, so the number of references is unknown.
+        """
+        if not self._reference_counts:
+            raise ValueError("a signature names the number of references, which is unknown before any update")
+        varies = len(self._reference_counts) > 1
+        self._scorer.num_refs = -1 if varies else next(iter(self._reference_counts))
+        return str(self._scorer.get_signature())
+
+    def _prepare(self, text: str) -> str:
+        """What happens to predictions and references before they are scored."""
+        return text
+
+    @abstractmethod
+    def _count(self, predictions: list[str], streams: list[list[str]]) -> list[int]:
+        """The statistics of some sentences; `streams[r][i]` is reference r of sentence i."""
+
+    @abstractmethod
+    def _score(self, statistics: list[int]) -> float:
+        """The score of summed statistics."""
+
+
+class Bleu(CorpusScore):
+    """BLEU (Papineni et al. 2002) by sacreBLEU (Post 2018): 13a tokens, cased.
+
+    It is 0 when no n-gram of some order could match at all, as in a few very short sentences.
+    """
+
+    def __init__(self, scorer: BLEU | None = None) -> None:
+        """Sets up the metric.
+
+        Args:
+            scorer: another variant of sacreBLEU's.
+        """
+        super().__init__(scorer or BLEU(), size=2 + 2 * MAX_NGRAM_ORDER)
+
+    def _count(self, predictions: list[str], streams: list[list[str]]) -> list[int]:
+        found = self._scorer.corpus_score(predictions, streams)
+        return [found.sys_len, found.ref_len, *found.counts, *found.totals]
+
+    def _score(self, statistics: list[int]) -> float:
+        length, reference_length, *orders = statistics
+        correct, total = orders[:MAX_NGRAM_ORDER], orders[MAX_NGRAM_ORDER:]
+        smoothing = self._scorer.smooth_method
+        return BLEU.compute_bleu(correct, total, length, reference_length, smooth_method=smoothing).score
+
+
+class TokenizedLowercasedBleu(Bleu):
+    """BLEU over normalised, tokenised, lower-cased words, as papers on Multi30k report it.
+
+    Moses' rules are applied to the detokenised prediction and to the raw reference alike, so that the score
+    does not depend on a model's own tokens.
+
+    Args:
+        language: ISO 639 code of the text; the rules for English serve languages that Moses does not know.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__(BLEU(tokenize="none", lowercase=True, force=True))  # force: tokenised on purpose
+        self._language = language
+
+    @property
+    def signature(self) -> str:
+        """The signature, with who tokenised."""
+        return f"{super().signature}|moses:{self._language}-{version('sacremoses')}"
+
+    def _prepare(self, text: str) -> str:
+        return _moses(text, self._language)
+
+
+class Chrf(CorpusScore):
+    """chrF (Popović 2015): F2 of character 1- to 6-grams, by sacreBLEU.
+
+    (torchmetrics' CHRFScore smooths and averages in another way, so its numbers differ from sacreBLEU's.)
+    """
+
+    def __init__(self) -> None:
+        super().__init__(CHRF(), size=3 * CHRF.CHAR_ORDER)
+
+    def _count(self, predictions: list[str], streams: list[list[str]]) -> list[int]:
+        # sacreBLEU gives these statistics by no public name
+        sentences = self._scorer._extract_corpus_statistics(predictions, streams)
+        return [sum(column) for column in zip(*sentences, strict=True)]
+
+    def _score(self, statistics: list[int]) -> float:
+        return float(self._scorer._compute_score_from_stats(statistics).score)
+
+
+class ExactMatch(Metric):
+    """Share of predictions that equal one of their references, character by character."""
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    matches: Tensor
+    sentences: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("matches", torch.tensor(0), dist_reduce_fx="sum")
+        self.add_state("sentences", torch.tensor(0), dist_reduce_fx="sum")
+
+    def update(self, predictions: Sequence[str], references: References) -> None:
+        """Adds sentences; arguments and errors as in `CorpusScore.update`."""
+        check_references(predictions, references)
+        self.matches += sum(
+            text in alternatives for text, alternatives in zip(predictions, references, strict=True)
+        )
+        self.sentences += len(predictions)
+
+    def compute(self) -> Tensor:
+        """The share, 0 to 1; NaN for no sentences."""
+        return self.matches / self.sentences
+
+
+def text_metrics(language: str = "") -> dict[str, Metric]:
+    """The metrics of generated text, by the names they are logged under.
+
+    Args:
+        language: ISO 639 code; empty for text of no language, which has no `bleu_tok_lc`.
+    """
+    metrics: dict[str, Metric] = {"bleu": Bleu(), "chrf": Chrf(), "exact_match": ExactMatch()}
+    if language:
+        metrics["bleu_tok_lc"] = TokenizedLowercasedBleu(language)
+    return metrics
+
+
+@lru_cache(maxsize=2**16)  # references come back at every validation
+def _moses(text: str, language: str) -> str:
+    normalizer, tokenizer = _moses_tools(language)
+    # escaped or not, a token stays one token, and readable ones are easier to look into
+    return str(tokenizer.tokenize(normalizer.normalize(text), return_str=True, escape=False))
+
+
+@lru_cache
+def _moses_tools(language: str) -> tuple[Any, Any]:
+    return MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)

@@ -1,0 +1,475 @@
+"""Recurrent sequence-to-sequence networks: Sutskever 2014, Bahdanau 2015 and Luong 2015.
+
+An encoder reads the source into annotations `h_1 ... h_K`; a decoder writes the target one token at a time.
+The three decoders differ in how they look back at the annotations:
+
+- `FixedVectorDecoder`: not at all; the encoder's final state is all it gets (Sutskever et al. 2014, section 2);
+- `BahdanauDecoder`: before each update, with the previous state `s_{t-1}` (Bahdanau et al. 2015, section 3.1);
+- `LuongDecoder`: after each update, with the new state `h_t` (Luong et al. 2015, section 3).
+
+Shapes: B sentences, W hypotheses of each (1 in training), K source and T target positions, E embedding,
+H hidden size. Annotations have H features too, so every attention score fits.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention import Attended, Attention, Memory, Score, Selection
+from zoo.batch import Padded
+from zoo.decoding import Step
+from zoo.networks.recurrent import Recurrent, RecurrentLayer, RecurrentStack, State
+from zoo.spec import DataSpec
+
+
+class Source(NamedTuple):
+    """The encoded source, prepared for its decoder.
+
+    Attributes:
+        summary: `(B, H)`, the encoder's final state.
+        memory: what is attended to; None for the fixed-length vector.
+    """
+
+    summary: Tensor
+    memory: Memory | None
+
+
+class DecoderState(NamedTuple):
+    """What a decoder carries from step to step, all `(B, W, ...)`.
+
+    Attributes:
+        layers: each recurrent layer's state.
+        feed: `(B, W, H)`, the previous attentional vector (input feeding); None without.
+        selection: the attention's own state (positions of local attention); None without.
+    """
+
+    layers: tuple[State, ...]
+    feed: Tensor | None = None
+    selection: Tensor | None = None
+
+
+class Decoded(NamedTuple):
+    """A teacher-forced pass over T target positions.
+
+    Attributes:
+        features: `(B, T, F)`, to be turned into logits.
+        queries: `(B, T, H)`, what attended: known before the reading, so a baseline may see it.
+        weights: `(B, T, K)` attention weights; None without attention.
+        log_prob: `(B, T)` of sampled readings; None where nothing is sampled.
+        entropy: `(B, T)` of the sampled distributions; None where nothing is sampled.
+    """
+
+    features: Tensor
+    queries: Tensor
+    weights: Tensor | None = None
+    log_prob: Tensor | None = None
+    entropy: Tensor | None = None
+
+
+class AttentionParts(NamedTuple):
+    """The two exchangeable parts of an attention, to be completed with their sizes."""
+
+    score: Callable[..., Score]
+    selection: Callable[..., Selection]
+
+    def build(self, *, query_size: int, key_size: int) -> Attention:
+        """An attention for queries and keys of these sizes."""
+        score = self.score(query_size=query_size, key_size=key_size)
+        return Attention(score=score, selection=self.selection(query_size=query_size))
+
+
+def reverse(inputs: Tensor, lengths: Tensor) -> Tensor:
+    """Reverses the real part of each row of `(B, T, ...)`, leaving the padding where it is."""
+    position = torch.arange(inputs.shape[1], device=inputs.device)
+    index = torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
+    return inputs.gather(1, index.view(*index.shape, *[1] * (inputs.ndim - 2)).expand_as(inputs))
+
+
+class Encoder(nn.Module):
+    """Reads the source in both directions: `h_j = [forward_j; backward_j]` (Bahdanau et al. 2015, section 3.2).
+
+    The backward layer runs forward over reversed rows: padding then stays behind the words for both, cannot
+    reach them, and no packing is needed (which is slower on a CPU).
+
+    Args:
+        recurrent: the kind of layer.
+        embedding_size: E.
+        hidden_size: H, divided among the directions.
+        layers: number of layers.
+        dropout: between layers.
+        bidirectional: False reads left to right only.
+        reverse_source: reads the source from its end (Sutskever et al. 2014, section 3.3); annotations keep
+            the order of the words.
+    """
+
+    def __init__(
+        self,
+        *,
+        recurrent: RecurrentLayer,
+        embedding_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+        bidirectional: bool,
+        reverse_source: bool,
+    ) -> None:
+        super().__init__()
+        directions = 2 if bidirectional else 1
+        if hidden_size % directions:
+            raise ValueError(f"hidden_size={hidden_size} cannot be divided among {directions} directions")
+        sizes = [embedding_size] + [hidden_size] * (layers - 1)
+        self.layers = nn.ModuleList(
+            nn.ModuleList(recurrent(input_size=size, hidden_size=hidden_size // directions) for _ in range(directions))
+            for size in sizes
+        )
+        self.dropout = nn.Dropout(dropout)
+        # The order in which each direction reads: True = from the end.
+        self.from_end = [reverse_source, not reverse_source][:directions]
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
+        """Encodes `(B, K, E)` into annotations `(B, K, H)` and the top layer's final states `(B, H)`."""
+        last = (lengths - 1)[:, None, None]
+        finals: list[Tensor] = []
+        for number, layer in enumerate(self.layers):
+            inputs = self.dropout(embedded) if number else embedded
+            outputs, finals = [], []
+            for direction, from_end in zip(cast(nn.ModuleList, layer), self.from_end, strict=True):
+                read = direction(reverse(inputs, lengths) if from_end else inputs)
+                finals.append(read.gather(1, last.expand(-1, -1, read.shape[-1]))[:, 0])
+                outputs.append(reverse(read, lengths) if from_end else read)
+            embedded = torch.cat(outputs, -1)
+        return embedded, torch.cat(finals, -1)
+
+
+class Decoder(nn.Module, ABC):
+    """What the three decoders share.
+
+    Args:
+        recurrent: the kind of layer.
+        input_size: features of each recurrent input.
+        embedding_size: E.
+        hidden_size: H.
+        layers: number of layers.
+        dropout: between layers and on the features.
+    """
+
+    feature_size: int
+
+    def __init__(
+        self,
+        *,
+        recurrent: RecurrentLayer,
+        input_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.stack = RecurrentStack(
+            recurrent=recurrent, input_size=input_size, hidden_size=hidden_size, layers=layers, dropout=dropout
+        )
+        self.bridge = nn.Linear(hidden_size, layers * self.stack.parts * hidden_size)
+        self.dropout = nn.Dropout(dropout)
+
+    def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
+        """Hoists whatever does not depend on the decoder's state; `keep_mask (B, K)`."""
+        return Source(summary, None)
+
+    def init_state(self, source: Source) -> DecoderState:
+        """The first state: `s_0 = tanh(W_s h)` for every layer (Bahdanau et al. 2015, A.2.2).
+
+        The paper takes the backward half of `h` alone; both halves are the same cost and serve Luong as well.
+        """
+        start = self.bridge(source.summary).tanh().unflatten(-1, (-1, self.stack.parts, 1, self.stack.layers[0].hidden_size))
+        return DecoderState(tuple(tuple(layer.unbind(1)) for layer in start.unbind(1)))
+
+    @abstractmethod
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
+        """Advances by tokens `(B, W, E)`: features `(B, W, F)`, the new state, weights `(B, W, K)` or None."""
+
+    @abstractmethod
+    def forward(self, embedded: Tensor, source: Source) -> Decoded:
+        """Reads a whole target `(B, T, E)`: the same as T steps."""
+
+
+class FixedVectorDecoder(Decoder):
+    """No attention: the source is one fixed-length vector (Sutskever et al. 2014, section 2)."""
+
+    def __init__(
+        self, *, recurrent: RecurrentLayer, embedding_size: int, hidden_size: int, layers: int, dropout: float
+    ) -> None:
+        super().__init__(
+            recurrent=recurrent, input_size=embedding_size, hidden_size=hidden_size, layers=layers, dropout=dropout
+        )
+        self.feature_size = hidden_size
+
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
+        layers = self.stack.step(embedded, state.layers)
+        return self.dropout(layers[-1][0]), DecoderState(layers), None
+
+    def forward(self, embedded: Tensor, source: Source) -> Decoded:
+        hidden = self.stack(embedded, self.init_state(source).layers)
+        return Decoded(self.dropout(hidden), hidden)
+
+
+class AttentionDecoder(Decoder):
+    """A decoder that reads the annotations. Args: as `Decoder`, and the attention to read with."""
+
+    def __init__(
+        self,
+        *,
+        attention: dict[str, Callable[..., nn.Module]],
+        recurrent: RecurrentLayer,
+        input_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__(
+            recurrent=recurrent, input_size=input_size, hidden_size=hidden_size, layers=layers, dropout=dropout
+        )
+        self.attention = AttentionParts(**attention).build(query_size=hidden_size, key_size=hidden_size)  # type: ignore[arg-type]
+
+    def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
+        return Source(summary, self.attention.prepare(annotations, keep_mask=keep_mask[:, None]))
+
+
+class BahdanauDecoder(AttentionDecoder):
+    """Attends before the update: `c_t` from `s_{t-1}`, then `s_t = f([E y_{t-1}; c_t], s_{t-1})`.
+
+    The output is the deep maxout layer of A.2.2, `t~ = U_o s_t + V_o E y_{t-1} + C_o c_t`, then the larger of
+    each two neighbours. The appendix writes `s_{i-1}` there, equation 4 of the paper `g(y_{i-1}, s_i, c_i)`;
+    this is equation 4.
+
+    Args:
+        attention: `{score, selection}`, completed here with sizes.
+        recurrent: the kind of layer.
+        embedding_size: E.
+        hidden_size: H.
+        layers: number of layers; the top one attends.
+        dropout: between layers and on the features.
+    """
+
+    def __init__(
+        self,
+        *,
+        attention: dict[str, Callable[..., nn.Module]],
+        recurrent: RecurrentLayer,
+        embedding_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__(
+            attention=attention,
+            recurrent=recurrent,
+            input_size=embedding_size + hidden_size,
+            hidden_size=hidden_size,
+            layers=layers,
+            dropout=dropout,
+        )
+        self.readout = nn.Linear(2 * hidden_size + embedding_size, 2 * embedding_size)
+        self.feature_size = embedding_size
+
+    def _advance(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[DecoderState, Attended]:
+        attended = self.attention(state.layers[-1][0], cast(Memory, source.memory), state.selection)
+        layers = self.stack.step(torch.cat([embedded, attended.context], -1), state.layers)
+        return DecoderState(layers, None, attended.state), attended
+
+    def _features(self, hidden: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
+        deep = self.readout(torch.cat([hidden, embedded, context], -1))
+        return self.dropout(deep.unflatten(-1, (-1, 2)).amax(-1))
+
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
+        state, attended = self._advance(embedded, state, source)
+        return self._features(state.layers[-1][0], embedded, attended.context), state, attended.weights
+
+    def forward(self, embedded: Tensor, source: Source) -> Decoded:
+        state, queries, hidden, readings = self.init_state(source), [], [], []
+        for token in embedded.split(1, 1):
+            queries.append(state.layers[-1][0])
+            state, attended = self._advance(token, state, source)
+            hidden.append(state.layers[-1][0])
+            readings.append(attended)
+        read = concatenate(readings)
+        features = self._features(torch.cat(hidden, 1), embedded, read.context)
+        return Decoded(features, torch.cat(queries, 1), read.weights, read.log_prob, read.entropy)
+
+
+class LuongDecoder(AttentionDecoder):
+    """Attends after the update: `h_t`, then `c_t` from `h_t`, then `h~_t = tanh(W_c [c_t; h_t])` (eq. 5).
+
+    Args:
+        attention: `{score, selection}`, completed here with sizes.
+        input_feeding: `h~_{t-1}` joins the next input (section 3.3). Without it no step waits for the reading
+            before it, so the whole target attends in one call.
+        recurrent: the kind of layer.
+        embedding_size: E.
+        hidden_size: H.
+        layers: number of layers; the top one attends.
+        dropout: between layers and on the features.
+    """
+
+    def __init__(
+        self,
+        *,
+        attention: dict[str, Callable[..., nn.Module]],
+        input_feeding: bool,
+        recurrent: RecurrentLayer,
+        embedding_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__(
+            attention=attention,
+            recurrent=recurrent,
+            input_size=embedding_size + (hidden_size if input_feeding else 0),
+            hidden_size=hidden_size,
+            layers=layers,
+            dropout=dropout,
+        )
+        self.input_feeding = input_feeding
+        self.combine = nn.Linear(2 * hidden_size, hidden_size)
+        self.feature_size = hidden_size
+
+    def init_state(self, source: Source) -> DecoderState:
+        state = super().init_state(source)
+        feed = torch.zeros_like(state.layers[-1][0]) if self.input_feeding else None
+        return state._replace(feed=feed)
+
+    def _attentional(self, context: Tensor, hidden: Tensor) -> Tensor:
+        return self.dropout(self.combine(torch.cat([context, hidden], -1)).tanh())
+
+    def _advance(
+        self, embedded: Tensor, state: DecoderState, source: Source
+    ) -> tuple[Tensor, DecoderState, Attended]:
+        inputs = embedded if state.feed is None else torch.cat([embedded, state.feed], -1)
+        layers = self.stack.step(inputs, state.layers)
+        attended = self.attention(layers[-1][0], cast(Memory, source.memory), state.selection)
+        features = self._attentional(attended.context, layers[-1][0])
+        return features, DecoderState(layers, features if self.input_feeding else None, attended.state), attended
+
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
+        features, state, attended = self._advance(embedded, state, source)
+        return features, state, attended.weights
+
+    def forward(self, embedded: Tensor, source: Source) -> Decoded:
+        state = self.init_state(source)
+        if not self.input_feeding:
+            hidden = self.stack(embedded, state.layers)
+            read = self.attention(hidden, cast(Memory, source.memory))
+            return Decoded(
+                self._attentional(read.context, hidden), hidden, read.weights, read.log_prob, read.entropy
+            )
+        features, queries, readings = [], [], []
+        for token in embedded.split(1, 1):
+            vector, state, attended = self._advance(token, state, source)
+            features.append(vector)
+            queries.append(state.layers[-1][0])
+            readings.append(attended)
+        read = concatenate(readings)
+        return Decoded(torch.cat(features, 1), torch.cat(queries, 1), read.weights, read.log_prob, read.entropy)
+
+
+def concatenate(readings: list[Attended]) -> Attended:
+    """Joins T readings of one query each along the query axis."""
+    columns = zip(*(reading._replace(state=None, probabilities=None) for reading in readings), strict=True)
+    return Attended(*(None if column[0] is None else torch.cat(column, 1) for column in columns))  # type: ignore[arg-type]
+
+
+class Seq2Seq(nn.Module):
+    """Encoder, decoder and embeddings: translates padded ids into features, log-probabilities and weights.
+
+    Args:
+        spec: the data's vocabularies.
+        decoder: one of the three decoders, completed here with sizes.
+        recurrent: `GRU` or `LSTM`.
+        embedding_size: E.
+        hidden_size: H, of annotations and decoder states.
+        layers: number of layers on both sides.
+        dropout: on embeddings, between layers and on the features.
+        bidirectional: the encoder reads in both directions.
+        reverse_source: the encoder reads from the source's end.
+        tie_embeddings: source, target and output share one matrix (Press & Wolf 2017); features of another
+            size are projected to E first.
+
+    Raises:
+        ValueError: if the data has no text, or the vocabularies cannot be shared.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        decoder: Callable[..., Decoder],
+        recurrent: Callable[..., Recurrent],
+        embedding_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+        bidirectional: bool = True,
+        reverse_source: bool = False,
+        tie_embeddings: bool = False,
+    ) -> None:
+        super().__init__()
+        if spec.source is None or spec.target is None:
+            raise ValueError(f"data set {spec.name!r} has no source and target text to translate between")
+        if tie_embeddings and spec.source.tokenizer != spec.target.tokenizer:
+            raise ValueError(
+                f"tie_embeddings needs one vocabulary for both sides; data set {spec.name!r} has two "
+                f"({spec.source.size} and {spec.target.size} entries): set data.tokenizer.joint=true"
+            )
+        self.query_size = hidden_size
+        self.embed_source = nn.Embedding(spec.source.size, embedding_size, padding_idx=spec.source.pad)
+        self.embed_target = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
+        sizes = {"embedding_size": embedding_size, "hidden_size": hidden_size, "layers": layers, "dropout": dropout}
+        self.encoder = Encoder(
+            recurrent=recurrent, bidirectional=bidirectional, reverse_source=reverse_source, **sizes  # type: ignore[arg-type]
+        )
+        self.decoder = decoder(recurrent=recurrent, **sizes)
+        self.dropout = nn.Dropout(dropout)
+        self.project: nn.Module = nn.Identity()
+        feature_size = self.decoder.feature_size
+        if tie_embeddings and feature_size != embedding_size:
+            self.project, feature_size = nn.Linear(feature_size, embedding_size, bias=False), embedding_size
+        self.output = nn.Linear(feature_size, spec.target.size)
+        for embedding in (self.embed_source, self.embed_target):
+            # Unit-variance embeddings (torch's default) would make tied logits far too large.
+            nn.init.normal_(embedding.weight, std=embedding_size**-0.5)
+        if tie_embeddings:
+            self.embed_source.weight = self.output.weight = self.embed_target.weight
+
+    def encode(self, source: Padded) -> Source:
+        """Encodes `(B, K)` ids."""
+        embedded = self.dropout(self.embed_source(source.ids))
+        annotations, summary = self.encoder(embedded, source.lengths)
+        prepared: Source = self.decoder.prepare(annotations, summary, source.keep_mask)
+        return prepared
+
+    def init_state(self, memory: Source) -> DecoderState:
+        """The state before the first token, W = 1."""
+        state: DecoderState = self.decoder.init_state(memory)
+        return state
+
+    def step(self, tokens: Tensor, state: DecoderState, memory: Source) -> Step:
+        """One decoding step of `(B, W)` tokens."""
+        features, state, weights = self.decoder.step(self.dropout(self.embed_target(tokens)), state, memory)
+        return Step(self.logits(features).log_softmax(-1, dtype=torch.float32), state, weights)
+
+    def decode(self, memory: Source, inputs: Padded) -> Decoded:
+        """Teacher-forced over the inputs `(B, T)`: equal to T steps."""
+        decoded: Decoded = self.decoder(self.dropout(self.embed_target(inputs.ids)), memory)
+        return decoded
+
+    def forward(self, source: Padded, inputs: Padded) -> Decoded:
+        """Encodes `(B, K)` ids and reads the inputs `(B, T)` behind them."""
+        return self.decode(self.encode(source), inputs)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Scores of the target vocabulary, `(..., V)`."""
+        scores: Tensor = self.output(self.project(features))
+        return scores

@@ -1,0 +1,158 @@
+"""Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import torch
+from matplotlib.backend_bases import FigureCanvasBase
+
+from zoo.config.instantiate import instantiate
+from zoo.decoding import Beam
+from zoo.figures import alignment_sheet, render
+from zoo.runs.checkpoint import Checkpoint, CheckpointError, read_checkpoint
+from zoo.runs.files import write_bytes
+from zoo.tasks.translation import Translation, TranslationTask
+
+
+class Predictor:
+    """A trained model, ready to translate.
+
+    Attributes:
+        checkpoint: the weights in use: which file, from which step, with which validation metrics.
+        task: the model, in evaluation mode.
+    """
+
+    def __init__(self, checkpoint: Checkpoint, *, device: str | None = None) -> None:
+        """Builds the model that the checkpoint describes.
+
+        Args:
+            checkpoint: what `read_checkpoint` gave.
+            device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
+
+        Raises:
+            CheckpointError: the weights do not fit the model that the configuration describes.
+            ValueError: there is no such device.
+        """
+        self.checkpoint = checkpoint
+        network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
+        task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
+        self.task: TranslationTask = task
+        try:
+            self.task.load_state_dict(checkpoint.state_dict)
+        except RuntimeError as error:
+            raise CheckpointError(
+                f"{checkpoint.path} does not fit the model that its configuration describes: "
+                f"{' '.join(str(error).split())}"
+            ) from error
+        self.task.eval().to(choose_device(device))
+
+    def __call__(self, text: str) -> str:
+        """The best translation of one sentence."""
+        return self.predict([text])[0][0].text
+
+    def predict(self, texts: Sequence[str], nbest: int = 1) -> list[list[Translation]]:
+        """Translates sentences with the search that the run was tested with.
+
+        Args:
+            texts: raw sentences.
+            nbest: how many translations of each; a run that decodes otherwise finds several by beam search.
+
+        Returns:
+            Each sentence's translations, best first.
+        """
+        if nbest < 1:
+            raise ValueError(f"nbest must be at least 1, got {nbest}")
+        return list(self.task.translate(list(texts), self._search(nbest)))
+
+    def plot(self, text: str, path: str | Path) -> None:
+        """Draws what the model attends to while it translates a sentence.
+
+        Args:
+            text: a raw sentence.
+            path: the picture; its ending says the format.
+
+        Raises:
+            ValueError: the model has no attention, or the format is unknown.
+        """
+        plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
+
+    def _search(self, nbest: int) -> Beam | None:
+        configured = self.task.decoding
+        if isinstance(configured, Beam):
+            size, penalty = max(configured.beam_size, nbest), configured.length_penalty
+            return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
+        return None if nbest == 1 else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
+
+
+def load(run: str | Path, *, device: str | None = None) -> Predictor:
+    """Loads a trained model.
+
+    Args:
+        run: a run's folder, meaning its best checkpoint, or a checkpoint file.
+        device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
+
+    Raises:
+        CheckpointError: the checkpoint is missing or cannot be used.
+        ValueError: there is no such device.
+    """
+    return Predictor(read_checkpoint(run), device=device)
+
+
+def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str | Path) -> None:
+    """Draws what several models attend to in the same sentence.
+
+    Args:
+        predictors: the models by the names that stand over their panels.
+        text: a raw sentence.
+        path: the picture; its ending says the format.
+
+    Raises:
+        ValueError: a model has no attention, or the picture cannot be written there.
+    """
+    check_picture(path)
+    best = [predictor.predict([text])[0][0] for predictor in predictors.values()]
+    for name, translation in zip(predictors, best, strict=True):
+        if translation.weights is None:
+            raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
+    figure = alignment_sheet(best, list(predictors))
+    write_bytes(Path(path), render(figure, Path(path).suffix[1:].lower()))
+
+
+def run_name(checkpoint: Path) -> str:
+    """How a run is called: by its folder, or by the file where that lies elsewhere."""
+    folder = checkpoint.resolve().parent
+    return folder.parent.name if folder.name == "checkpoints" else checkpoint.stem
+
+
+def check_picture(path: str | Path) -> None:
+    """Says before the long work whether a picture could be written.
+
+    Raises:
+        ValueError: the folder does not exist, or the ending names no format.
+    """
+    path = Path(path)
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"cannot draw {path}: the folder {path.parent} does not exist")
+    formats = FigureCanvasBase.get_supported_filetypes()
+    if path.suffix[1:].lower() not in formats:
+        raise ValueError(f"cannot draw {path}: its ending must be one of {', '.join(sorted(formats))}")
+
+
+def choose_device(name: str | None) -> torch.device:
+    """The device of that name; None = the GPU when there is one.
+
+    Raises:
+        ValueError: there is no such device; the message names those that are.
+    """
+    available = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
+    if torch.backends.mps.is_available():
+        available.append("mps")
+    if name is None:
+        return torch.device(available[1] if len(available) > 1 else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    if device is None or not any(found in (str(device), f"{device}:0") for found in available):
+        raise ValueError(f"there is no device {name!r} here; available: {', '.join(available)}")
+    return device

@@ -1,0 +1,55 @@
+"""What a task must know of the data: plain values, known after `setup`, kept inside every checkpoint."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class TextSpec:
+    """One side's text <-> ids mapping.
+
+    Attributes:
+        tokenizer: the `tokenizers` JSON, whole: a checkpoint needs no other file.
+        size: number of token ids.
+        pad, unk, bos, eos: ids of the special tokens.
+        maximum_length: longest sentence in tokens, EOS included.
+        language: ISO 639 code, used for scoring and figures; empty for toys.
+    """
+
+    tokenizer: str
+    size: int
+    maximum_length: int
+    language: str = ""
+    pad: int = 0
+    unk: int = 1
+    bos: int = 2
+    eos: int = 3
+
+
+@dataclass(frozen=True)
+class DataSpec:
+    """A data set as a task sees it.
+
+    Attributes:
+        name: the data set's name, e.g. `multi30k`.
+        source: the source text; None for data without one.
+        target: the target text; None for data without one.
+        test_hash: sha256 over the raw inputs and references of the test split, in order.
+        vocabulary_hash: sha256 over both tokenizers' JSON.
+    """
+
+    name: str
+    source: TextSpec | None
+    target: TextSpec | None
+    test_hash: str
+    vocabulary_hash: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain containers, for a checkpoint that loads with `weights_only=True`."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> "DataSpec":
+        """The inverse of `to_dict`."""
+        sides = {side: TextSpec(**values[side]) if values[side] else None for side in ("source", "target")}
+        return cls(**{**values, **sides})

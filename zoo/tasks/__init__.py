@@ -1,0 +1,1 @@
+"""One LightningModule per task."""

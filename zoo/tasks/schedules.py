@@ -1,0 +1,60 @@
+"""Learning rates over the steps of a training. Each scales the optimiser's `lr`, which is the highest."""
+
+import math
+
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LambdaLR
+
+
+class WarmupInverseSquareRoot(LambdaLR):
+    """Rises linearly, then falls with the root of the step (Vaswani et al. 2017, section 5.3, eq. 3).
+
+    At step t = 1, 2, ...: `lr * min(t / w, sqrt(w / t))`. The paper's `d^-0.5 * min(t^-0.5, t * w^-1.5)` is
+    this with `lr = (d * w)^-0.5`.
+
+    Args:
+        optimizer: its `lr` is the rate at step w.
+        warmup_steps: w, at least 1.
+
+    Raises:
+        ValueError: the warm-up has no step.
+    """
+
+    def __init__(self, optimizer: Optimizer, *, warmup_steps: int) -> None:
+        if warmup_steps < 1:
+            raise ValueError(f"warmup_steps must be at least 1, got {warmup_steps}")
+
+        def share(done: int) -> float:
+            step = done + 1
+            return min(step / warmup_steps, math.sqrt(warmup_steps / step))
+
+        super().__init__(optimizer, share)
+
+
+class WarmupCosine(LambdaLR):
+    """Rises linearly, then falls along half a cosine to zero (Loshchilov & Hutter 2017, without restarts).
+
+    Args:
+        optimizer: its `lr` is the highest rate.
+        warmup_steps: steps until the highest rate; 0 begins there.
+        total_steps: steps until zero.
+
+    Raises:
+        ValueError: nothing is left after the warm-up.
+    """
+
+    def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
+        if not 0 <= warmup_steps < total_steps:
+            raise ValueError(
+                f"total_steps must exceed warmup_steps, got {total_steps} and {warmup_steps}: "
+                "a cosine ends at a known step, so give the budget as trainer.max_steps"
+            )
+
+        def share(done: int) -> float:
+            step = done + 1
+            if step < warmup_steps:
+                return step / warmup_steps
+            progress = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))
+            return 0.5 * (1.0 + math.cos(math.pi * progress))
+
+        super().__init__(optimizer, share)

@@ -1,0 +1,300 @@
+"""Translation: any network that encodes a source and writes a target one token at a time."""
+
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol, TypedDict
+
+import lightning.pytorch as pl
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torchmetrics import Metric
+
+from zoo.attention import Baseline, Reinforce, Selection
+from zoo.batch import Padded, TranslationBatch, decoder_pair
+from zoo.decoding import Greedy, Hypothesis, Step
+from zoo.metrics import AlignmentAccuracy, CorpusScore, Perplexity, text_metrics
+from zoo.spec import DataSpec
+from zoo.text import TextCodec
+
+
+class EncoderDecoder(Protocol):
+    """What the task asks of a network; `zoo/networks/seq2seq.py` describes each part."""
+
+    query_size: int
+
+    def encode(self, source: Padded) -> Any: ...
+    def init_state(self, memory: Any) -> Any: ...
+    def step(self, tokens: Tensor, state: Any, memory: Any) -> Step: ...
+    def decode(self, memory: Any, inputs: Padded) -> Any: ...
+    def logits(self, features: Tensor) -> Tensor: ...
+
+
+Search = Callable[..., list[list[Hypothesis]]]
+
+
+class Translation(NamedTuple):
+    """One translation of one sentence.
+
+    Attributes:
+        text: detokenised.
+        score: what the search ranked by.
+        finished: False when the length limit cut it off.
+        source_tokens: `K` tokens, `</s>` last.
+        tokens: `T` target tokens, `</s>` last when finished.
+        weights: `(T, K)` attention weights on the CPU, or None without attention.
+    """
+
+    text: str
+    score: float
+    finished: bool
+    source_tokens: list[str]
+    tokens: list[str]
+    weights: Tensor | None
+
+
+class ReinforceParts(TypedDict):
+    """How a stochastic selection learns: the baseline is completed with the size of the decoder's state."""
+
+    baseline: Callable[..., Baseline]
+    entropy_weight: float
+
+
+class TranslationTask(pl.LightningModule):
+    """Trains by cross-entropy, validates by free-running greedy search, tests by the configured search.
+
+    Args:
+        network: built for `spec`.
+        spec: the data's vocabularies.
+        optimizer: completed here with the parameters.
+        scheduler: completed here with the optimizer; None for a constant rate.
+        decoding: the search at test time.
+        label_smoothing: share of the probability given to all tokens alike (Szegedy et al. 2016).
+        reinforce: the term for sampled readings; used only when the network samples.
+        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+    """
+
+    def __init__(
+        self,
+        *,
+        network: nn.Module,
+        spec: DataSpec,
+        optimizer: Callable[..., Optimizer],
+        scheduler: Callable[..., LRScheduler | ReduceLROnPlateau] | None,
+        decoding: Search,
+        label_smoothing: float,
+        reinforce: ReinforceParts,
+        monitor: str,
+    ) -> None:
+        super().__init__()
+        assert spec.source is not None and spec.target is not None  # the network refuses such a spec
+        self.network: EncoderDecoder = network  # type: ignore[assignment]
+        self.spec, self.target = spec, spec.target
+        self.source_codec, self.target_codec = TextCodec(spec.source), TextCodec(spec.target)
+        self.optimizer, self.scheduler = optimizer, scheduler
+        self.decoding, self.label_smoothing, self.monitor = decoding, label_smoothing, monitor
+        self.reinforce: Reinforce | None = None
+        if any(isinstance(part, Selection) and part.samples for part in network.modules()):
+            baseline = reinforce["baseline"](state_size=self.network.query_size)
+            self.reinforce = Reinforce(baseline=baseline, entropy_weight=reinforce["entropy_weight"])
+        self.scores = nn.ModuleDict()
+        self.predictions: dict[str, list[dict[str, Any]]] = {}
+
+    # Training
+
+    def training_step(self, batch: TranslationBatch, _: int) -> Tensor:
+        """The loss of a batch: cross-entropy per real token, and REINFORCE per sentence where readings are sampled."""
+        inputs, labels = decoder_pair(batch.target)
+        decoded = self.network.decode(self.network.encode(batch.source), inputs)
+        logits = self.network.logits(decoded.features).float()
+        cross_entropy = F.cross_entropy(
+            logits.flatten(0, 1),
+            labels.ids.flatten(),
+            ignore_index=self.target.pad,
+            label_smoothing=self.label_smoothing,
+            reduction="sum",
+        ) / labels.lengths.sum()
+        terms = {"cross_entropy": cross_entropy}
+        if self.reinforce is not None:
+            terms |= self._reinforce_terms(self.reinforce, decoded, logits.detach(), labels)
+        loss = cross_entropy + terms.pop("reinforce_loss", 0.0)
+        self.log_dict(
+            {"train/loss": loss.detach(), **{f"train/{name}": term.detach() for name, term in terms.items()}},
+            batch_size=len(batch.index),
+        )
+        return loss
+
+    def _reinforce_terms(
+        self, reinforce: Reinforce, decoded: Any, logits: Tensor, labels: Padded
+    ) -> dict[str, Tensor]:
+        """A reading is rewarded with the log-likelihood of its own and all later tokens, which is all it can change."""
+        log_likelihood = -F.cross_entropy(
+            logits.mT, labels.ids, ignore_index=self.target.pad, reduction="none"
+        )
+        terms = reinforce(
+            log_prob=decoded.log_prob,
+            reward=log_likelihood.flip(1).cumsum(1).flip(1),
+            state=decoded.queries,
+            keep_mask=labels.keep_mask,
+            entropy=decoded.entropy,
+        )
+        named: dict[str, Tensor] = terms._asdict()
+        # The estimator sums over a sentence's steps; the cross-entropy beside it is per token.
+        loss = named.pop("loss") * len(labels.lengths) / labels.lengths.sum()
+        return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
+
+    def configure_optimizers(self) -> Any:
+        """The optimiser over everything trainable, and its schedule per step (a plateau: per epoch)."""
+        optimizer = self.optimizer(self.parameters())
+        if self.scheduler is None:
+            return optimizer
+        scheduler = self.scheduler(optimizer)
+        interval = "epoch" if isinstance(scheduler, ReduceLROnPlateau) else "step"
+        return {
+            "optimizer": optimizer,
+            "lr_scheduler": {"scheduler": scheduler, "interval": interval, "monitor": self.monitor},
+        }
+
+    # Evaluation
+
+    def setup(self, stage: str) -> None:
+        """Makes the metrics of every split that will be evaluated."""
+        splits = ["val"] if stage in ("fit", "validate") else self.trainer.datamodule.test_splits  # type: ignore[attr-defined]
+        for split in splits:
+            metrics: dict[str, Metric] = {**text_metrics(self.target.language), "tf": Perplexity()}
+            self.scores[split] = nn.ModuleDict({**metrics, "alignment_accuracy": AlignmentAccuracy()})
+
+    def on_validation_epoch_start(self) -> None:
+        self.predictions["val"] = []
+
+    def validation_step(self, batch: TranslationBatch, _: int) -> None:
+        """Greedy search, as cheap as validation must be."""
+        self._evaluate("val", batch, Greedy())
+
+    def on_validation_epoch_end(self) -> None:
+        self._finish("val")
+
+    def on_test_epoch_start(self) -> None:
+        self.predictions |= {split: [] for split in self._test_splits}
+
+    def test_step(self, batch: TranslationBatch, _: int, dataloader_idx: int = 0) -> None:
+        """The configured search."""
+        self._evaluate(self._test_splits[dataloader_idx], batch, self.decoding)
+
+    def on_test_epoch_end(self) -> None:
+        for split in self._test_splits:
+            self._finish(split)
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """How each corpus score was computed, in sacreBLEU's words."""
+        scores = self.scores["val"]
+        assert isinstance(scores, nn.ModuleDict)
+        return {name: metric.signature for name, metric in scores.items() if isinstance(metric, CorpusScore)}
+
+    @property
+    def _test_splits(self) -> list[str]:
+        splits: list[str] = self.trainer.datamodule.test_splits  # type: ignore[attr-defined]
+        return splits
+
+    def _evaluate(self, split: str, batch: TranslationBatch, search: Search) -> None:
+        scores = self.scores[split]
+        assert isinstance(scores, nn.ModuleDict)
+        inputs, labels = decoder_pair(batch.target)
+        memory = self.network.encode(batch.source)
+        logits = self.network.logits(self.network.decode(memory, inputs).features).float()
+        nll = F.cross_entropy(
+            logits.flatten(0, 1), labels.ids.flatten(), ignore_index=self.target.pad, reduction="sum"
+        )
+        scores["tf"].update(nll, labels.lengths.sum())
+        best = [hypotheses[0] for hypotheses in self._search(search, batch.source, memory)]
+        texts = [self.target_codec.decode(hypothesis.ids) for hypothesis in best]
+        for name, metric in scores.items():
+            if name not in ("tf", "alignment_accuracy"):
+                metric.update(texts, [[reference] for reference in batch.target_text])
+        if batch.alignment is not None:
+            for hypothesis, gold, length in zip(best, batch.alignment, labels.lengths.tolist(), strict=True):
+                if hypothesis.weights is not None:
+                    scores["alignment_accuracy"].update(hypothesis.weights, gold[:length])
+        self.predictions[split] += [
+            {
+                "id": index,
+                "input": source,
+                "references": [reference],
+                "prediction": text,
+                "score": hypothesis.score,
+                "finished": hypothesis.finished,
+            }
+            for index, source, reference, text, hypothesis in zip(
+                batch.index.tolist(), batch.source_text, batch.target_text, texts, best, strict=True
+            )
+        ]
+
+    def _finish(self, split: str) -> None:
+        """Logs a split's metrics and puts its predictions in the data's order."""
+        scores = self.scores[split]
+        assert isinstance(scores, nn.ModuleDict)
+        self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
+        values: dict[str, Any] = {}
+        for name, metric in scores.items():
+            assert isinstance(metric, Metric)
+            if name == "tf":
+                values |= {f"tf_{part}": value for part, value in metric.compute().items()}
+            elif name != "alignment_accuracy" or metric.update_called:
+                values[name] = metric.compute()
+            metric.reset()
+        self.log_dict({f"{split}/{name}": value for name, value in values.items()}, add_dataloader_idx=False)
+
+    # Search
+
+    def _search(self, search: Search, source: Padded, memory: Any) -> list[list[Hypothesis]]:
+        """Limits every sentence by its own length, so that a result never depends on its batch."""
+        limit = (2 * source.lengths + 10).clamp(max=self.target.maximum_length)
+        special = (self.target.pad, self.target.bos, self.target.unk)
+        return search(
+            self.network.step,
+            self.network.init_state(memory),
+            memory,
+            bos=self.target.bos,
+            eos=self.target.eos,
+            forbidden=special,
+            maximum_length=limit,
+        )
+
+    @torch.inference_mode()
+    def translate(
+        self, texts: list[str], search: Search | None = None, batch_size: int = 64
+    ) -> Iterable[list[Translation]]:
+        """Translates raw sentences, in batches of like length.
+
+        Args:
+            texts: raw sentences.
+            search: the configured one by default.
+            batch_size: sentences at a time.
+
+        Returns:
+            Each sentence's translations, best first, in the order of the texts.
+        """
+        encoded = self.source_codec.encode(texts)
+        order = sorted(range(len(texts)), key=lambda number: len(encoded[number]))
+        found: dict[int, list[Translation]] = {}
+        for start in range(0, len(order), batch_size):
+            numbers = order[start : start + batch_size]
+            padded = self.source_codec.pad([encoded[number] for number in numbers])
+            source = Padded(padded.ids.to(self.device), padded.lengths.to(self.device))
+            hypotheses = self._search(search or self.decoding, source, self.network.encode(source))
+            for number, candidates in zip(numbers, hypotheses, strict=True):
+                found[number] = [self._describe(encoded[number], candidate) for candidate in candidates]
+        return [found[number] for number in range(len(texts))]
+
+    def _describe(self, source: list[int], hypothesis: Hypothesis) -> Translation:
+        weights = None if hypothesis.weights is None else hypothesis.weights[:, : len(source)].float()
+        return Translation(
+            text=self.target_codec.decode(hypothesis.ids),
+            score=hypothesis.score,
+            finished=hypothesis.finished,
+            source_tokens=self.source_codec.tokens(source),
+            tokens=self.target_codec.tokens(hypothesis.ids),
+            weights=weights,
+        )
