@@ -22,7 +22,7 @@ from zoo.callbacks import SelfDescription, Throughput
 from zoo.callbacks.final_validation import FinalValidation
 from zoo.config import ConfigError, resolvers
 from zoo.config.check import check
-from zoo.config.compose import command_line, compose_jobs, label, label_job
+from zoo.config.compose import command_line, compose_jobs, label, label_job, sweep_options
 from zoo.config.frozen import Config, freeze, thaw
 from zoo.config.instantiate import instantiate
 from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
@@ -63,7 +63,7 @@ def main() -> int:
     except (ConfigError, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    sys.argv[1:] = ["--multirun", *asked.overrides, f"hydra.sweep.dir='{sweep}'"]
+    sys.argv[1:] = ["--multirun", *asked.overrides, *sweep_options(jobs, sweep)]
     try:
         run_sweep()
     except KeyboardInterrupt:
@@ -78,7 +78,7 @@ def run_sweep(composed: DictConfig) -> None:
     """Hydra calls this once for each job of a sweep."""
     job = HydraConfig.get()
     sweep, overrides = Path(job.sweep.dir), list(job.overrides.task)
-    label_job(composed, job.job.num, overrides, sweep.name)
+    label_job(composed, job.job, sweep.name)
     label(composed, job.runtime.choices)
     path = freeze(composed, create_run_folder(sweep, composed.name), overrides)
     code = run_frozen(SCRIPT, path)

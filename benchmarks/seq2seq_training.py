@@ -77,7 +77,9 @@ def run(python: str, driver: Path, batches: Path, seconds: float, keep_memory: b
 
 def main(
     peer: Annotated[list[str] | None, typer.Option(help="NAME=PYTHON, e.g. joeynmt=/path/to/python")] = None,
-    data_dir: Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")] = Path("."),
+    data_dir: Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")] = Path(
+        "."
+    ),
     rounds: Annotated[int, typer.Option(help="times each side is run")] = 3,
     seconds: Annotated[float, typer.Option(help="least time of one run")] = 20.0,
     same_allocator: Annotated[bool, typer.Option(help="peers get our allocator setting too")] = False,
@@ -86,7 +88,8 @@ def main(
     """Runs every side in turn and prints the ratios."""
     peers = dict(item.split("=", 1) for item in peer or [])
     sides = {"attention-zoo": (sys.executable, HERE / "peers" / "zoo_seq2seq.py", True)} | {
-        name: (python, HERE / "peers" / f"{name}_seq2seq.py", same_allocator) for name, python in peers.items()
+        name: (python, HERE / "peers" / f"{name}_seq2seq.py", same_allocator)
+        for name, python in peers.items()
     }
     figures: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +105,8 @@ def main(
     for name, runs in figures.items():
         rates = [run["tokens_per_second"] for run in runs]
         ratios = [
-            ours["tokens_per_second"] / rate for ours, rate in zip(figures["attention-zoo"], rates, strict=True)
+            ours["tokens_per_second"] / rate
+            for ours, rate in zip(figures["attention-zoo"], rates, strict=True)
         ]
         summary[name] = {
             "tokens_per_second": rates,

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer
 
 from data.vocabulary import Characters
 from zoo.config.instantiate import instantiate
@@ -14,8 +15,8 @@ from zoo.spec import DataSpec, TextSpec
 SOURCE, TARGET = Characters().build(["abcdefgh ijk"], ["zyxwvuts 0123"])
 SPEC = DataSpec(
     name="letters",
-    source=TextSpec(tokenizer=SOURCE, size=15, maximum_length=40),
-    target=TextSpec(tokenizer=TARGET, size=17, maximum_length=40),
+    source=TextSpec(tokenizer=SOURCE, size=Tokenizer.from_str(SOURCE).get_vocab_size(), maximum_length=40),
+    target=TextSpec(tokenizer=TARGET, size=Tokenizer.from_str(TARGET).get_vocab_size(), maximum_length=40),
     test_hash="0" * 64,
     vocabulary_hash="1" * 64,
 )

@@ -8,7 +8,19 @@ import pytest
 
 PROJECT = Path(__file__).parents[1]
 SOURCES = sorted([*PROJECT.glob("zoo/**/*.py"), *PROJECT.glob("data/**/*.py"), PROJECT / "train.py"])
-STANDARD = {"abc", "collections", "dataclasses", "functools", "inspect", "itertools", "math", "typing", "enum", "os", "warnings"}
+STANDARD = {
+    "abc",
+    "collections",
+    "dataclasses",
+    "functools",
+    "inspect",
+    "itertools",
+    "math",
+    "typing",
+    "enum",
+    "os",
+    "warnings",
+}
 
 # Longest matching prefix decides: what a module may import of the project, and of others (None: anything).
 MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
@@ -40,7 +52,11 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             assert node.level == 0, f"{path}:{node.lineno} imports relatively"
             assert node.module is not None
             # `from zoo import batch` means zoo.batch.
-            names = [f"{node.module}.{alias.name}" for alias in node.names] if node.module in ("zoo", "data") else []
+            names = (
+                [f"{node.module}.{alias.name}" for alias in node.names]
+                if node.module in ("zoo", "data")
+                else []
+            )
             yield from ((node.lineno, name) for name in names or [node.module])
 
 
@@ -110,7 +126,11 @@ def test_the_allocator_is_told_before_torch_is_imported() -> None:
     light = {"zoo", "zoo.memory_allocator"}
     for path in SOURCES:
         if name_of(path) in light:
-            top_level = [node for node in ast.parse(path.read_text(encoding="utf-8")).body]
-            modules = {alias.name for node in top_level if isinstance(node, ast.Import) for alias in node.names}
+            top_level = ast.parse(path.read_text(encoding="utf-8")).body
+            modules = {
+                alias.name for node in top_level if isinstance(node, ast.Import) for alias in node.names
+            }
             modules |= {str(node.module) for node in top_level if isinstance(node, ast.ImportFrom)}
-            assert not {module for module in modules if module.partition(".")[0] in ("torch", "lightning", "zoo")}
+            assert not {
+                module for module in modules if module.partition(".")[0] in ("torch", "lightning", "zoo")
+            }

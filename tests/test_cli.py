@@ -1,6 +1,5 @@
 """The command `zoo`: its output is plain lines, its errors are one line."""
 
-import io
 import subprocess
 import sys
 from pathlib import Path
@@ -25,7 +24,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _zoo(*arguments: object, stdin: bytes = b"") -> Result:
-    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=io.BytesIO(stdin))
+    return CliRunner().invoke(main, [str(argument) for argument in arguments], input=stdin)
 
 
 def _fails(*arguments: object, stdin: bytes = b"") -> str:
@@ -127,7 +126,7 @@ def test_a_file_that_is_no_checkpoint(tmp_path: Path) -> None:
 
 def test_as_a_module_in_any_folder_and_into_a_closed_pipe(runs: Path, tmp_path: Path) -> None:
     file = tmp_path / "lines.txt"
-    file.write_text("abc\n" * 3000)
+    file.write_text("abc\n" * 300)
     command = f"{sys.executable} -m zoo predict {runs}/first --file {file} | head -n 1"
     done = subprocess.run(
         command,

@@ -39,7 +39,7 @@ class TranslationBatch(NamedTuple):
             data set knows it, else None.
     """
 
-    index: Tensor
+    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
     source: Padded
     target: Padded
     source_text: list[str]

@@ -214,6 +214,7 @@ def _clear_errors() -> Iterator[None]:
     """Bad input is one line and exit code 2, not a traceback."""
     try:
         yield
+        sys.stdout.flush()
     except BrokenPipeError:  # the reader, `head` for example, has seen enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ValueError, OSError) as error:

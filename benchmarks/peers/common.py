@@ -55,4 +55,8 @@ def measure(
         once()
         rates.append(tokens / (time.perf_counter() - start))
     parameters = sum(parameter.numel() for parameter in model.parameters())
-    print(json.dumps({"tokens_per_second": statistics.median(rates), "repeats": len(rates), "parameters": parameters}))
+    print(
+        json.dumps(
+            {"tokens_per_second": statistics.median(rates), "repeats": len(rates), "parameters": parameters}
+        )
+    )

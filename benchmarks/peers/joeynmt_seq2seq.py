@@ -50,7 +50,9 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
     )
     model.loss_function = ("crossentropy", 0.1)
 
-    def loss(source: torch.Tensor, source_lengths: torch.Tensor, target: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def loss(
+        source: torch.Tensor, source_lengths: torch.Tensor, target: torch.Tensor, lengths: torch.Tensor
+    ) -> torch.Tensor:
         order = source_lengths.argsort(descending=True)  # its packing wants sorted rows
         source, source_lengths, target = source[order], source_lengths[order], target[order]
         total = model(

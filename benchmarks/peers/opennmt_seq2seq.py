@@ -24,7 +24,9 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
     model.generator = nn.Linear(512, vocabulary)
     criterion = nn.CrossEntropyLoss(ignore_index=PAD, reduction="sum", label_smoothing=0.1)
 
-    def loss(source: torch.Tensor, source_lengths: torch.Tensor, target: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+    def loss(
+        source: torch.Tensor, source_lengths: torch.Tensor, target: torch.Tensor, lengths: torch.Tensor
+    ) -> torch.Tensor:
         order = source_lengths.argsort(descending=True)  # its packing wants sorted rows
         outputs, _ = model(source[order][:, :, None], target[order][:, :, None], source_lengths[order])
         scores = model.generator(outputs).flatten(0, 1)

@@ -1,7 +1,9 @@
 """The translation data module."""
 
+import importlib
 import logging
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -245,6 +247,18 @@ def test_a_specification_of_other_data_is_refused(cache: Path) -> None:
     with pytest.raises(ValueError, match=r"languages: en to de in the checkpoint, de to en in the data$"):
         ready(cache, turned, spec=one.spec)
     check_same_data(spec, ready(cache).spec)
+
+
+def test_the_corpus_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    guide = (Path(__file__).parents[2] / "docs" / "own-data.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
+    (tmp_path / "corpus_of_the_guide.py").write_text(code, encoding="utf-8")
+    for split in ("train", "val", "test"):
+        (tmp_path / f"{split}.tsv").write_text("a man\teen man\nwomen\tvrouwen\n", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    corpus = importlib.import_module("corpus_of_the_guide").MyCorpus(folder=str(tmp_path))
+    (batch,) = ready(tmp_path, corpus).val_dataloader()
+    assert sorted(batch.target_text) == ["een man", "vrouwen"]
 
 
 class Recorder(LightningModule):

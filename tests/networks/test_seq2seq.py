@@ -21,18 +21,26 @@ SHARED = DataSpec(name="toy", source=SOURCE, target=SOURCE, test_hash="", vocabu
 DECODERS: dict[str, Callable[..., nn.Module]] = {
     "none": FixedVectorDecoder,
     "bahdanau": partial(BahdanauDecoder, attention={"score": Additive, "selection": Soft}),
-    "luong-feeding": partial(LuongDecoder, attention={"score": General, "selection": Soft}, input_feeding=True),
+    "luong-feeding": partial(
+        LuongDecoder, attention={"score": General, "selection": Soft}, input_feeding=True
+    ),
     "luong": partial(LuongDecoder, attention={"score": Dot, "selection": Soft}, input_feeding=False),
     "luong-local-m": partial(
-        LuongDecoder, attention={"score": General, "selection": partial(LocalMonotonic, window=2)}, input_feeding=False
+        LuongDecoder,
+        attention={"score": General, "selection": partial(LocalMonotonic, window=2)},
+        input_feeding=False,
     ),
     "luong-local-p": partial(
-        LuongDecoder, attention={"score": General, "selection": partial(LocalPredictive, window=2)}, input_feeding=True
+        LuongDecoder,
+        attention={"score": General, "selection": partial(LocalPredictive, window=2)},
+        input_feeding=True,
     ),
 }
 
 
-def build(decoder: str = "bahdanau", recurrent: type[Recurrent] = GRU, spec: DataSpec = SPEC, **changes: object) -> Seq2Seq:
+def build(
+    decoder: str = "bahdanau", recurrent: type[Recurrent] = GRU, spec: DataSpec = SPEC, **changes: object
+) -> Seq2Seq:
     torch.manual_seed(0)
     sizes: dict[str, object] = {"embedding_size": 6, "hidden_size": 8, "layers": 2, "dropout": 0.0}
     return Seq2Seq(spec=spec, decoder=DECODERS[decoder], recurrent=recurrent, **(sizes | changes))  # type: ignore[arg-type]
@@ -51,7 +59,9 @@ INPUTS = padded([2, 5, 6, 7], [2, 8, 9, 10, 11, 12], [2, 4])
 @pytest.mark.parametrize("recurrent", [GRU, LSTM])
 @pytest.mark.parametrize("decoder", DECODERS)
 class TestLaws:
-    def test_steps_equal_the_teacher_forced_pass_at_every_prefix(self, decoder: str, recurrent: type[Recurrent]) -> None:
+    def test_steps_equal_the_teacher_forced_pass_at_every_prefix(
+        self, decoder: str, recurrent: type[Recurrent]
+    ) -> None:
         network = build(decoder, recurrent).double().eval()
         decoded = network(SOURCES, INPUTS)
         expected = network.logits(decoded.features).log_softmax(-1)
@@ -70,7 +80,9 @@ class TestLaws:
         for row in range(3):
             source = SOURCES.ids[row : row + 1, : int(SOURCES.lengths[row])]
             inputs = INPUTS.ids[row : row + 1, : int(INPUTS.lengths[row])]
-            alone = network(Padded(source, SOURCES.lengths[row : row + 1]), Padded(inputs, INPUTS.lengths[row : row + 1]))
+            alone = network(
+                Padded(source, SOURCES.lengths[row : row + 1]), Padded(inputs, INPUTS.lengths[row : row + 1])
+            )
             torch.testing.assert_close(together[row, : inputs.shape[1]], alone.features[0])
 
     def test_the_future_does_not_leak(self, decoder: str, recurrent: type[Recurrent]) -> None:
@@ -84,7 +96,9 @@ class TestLaws:
     def test_every_parameter_learns(self, decoder: str, recurrent: type[Recurrent]) -> None:
         network = build(decoder, recurrent).double().train()
         network.logits(network(SOURCES, INPUTS).features).log_softmax(-1)[..., 5].sum().backward()
-        without = [name for name, value in network.named_parameters() if value.grad is None or not value.grad.any()]
+        without = [
+            name for name, value in network.named_parameters() if value.grad is None or not value.grad.any()
+        ]
         assert not without
 
     def test_hypotheses_are_independent_queries(self, decoder: str, recurrent: type[Recurrent]) -> None:
@@ -181,9 +195,10 @@ def test_luong_equations(feeding: bool) -> None:
         word = network.embed_target.weight[token]
         inputs = torch.cat([word, attentional]) if feeding else word
         hidden, cell = lstm_by_hand(decoder.stack.layers[0].layer, inputs, hidden, cell)
-        aligned = annotations @ hidden if not feeding else annotations @ (score.weight.mT @ hidden)
         if feeding:  # General: s^T W h
-            aligned = torch.stack([hidden @ score.weight @ annotation for annotation in annotations])
+            aligned = torch.stack([hidden @ score.W.weight @ annotation for annotation in annotations])
+        else:  # Dot: s^T h
+            aligned = annotations @ hidden
         context = aligned.softmax(-1) @ annotations
         attentional = torch.tanh(decoder.combine.weight @ torch.cat([context, hidden]) + decoder.combine.bias)
         expected.append(attentional)

@@ -2,7 +2,7 @@
 
 `∇ E[R] = E[Σ_t ∇ log p(i_t) (R_t - b_t)]`, unbiased for every baseline `b_t` that does not depend on the
 sample `i_t` itself; a good one takes variance away. `R_t` is the reward of step t: all that the sample could
-change (the rewards from t on, or the whole episode's). Mnih et al. 2014, section 2.3, and Xu et al. 2015,
+change (the rewards from t on, or the whole episode's). Mnih et al. 2014, section 3.2, and Xu et al. 2015,
 section 4.1, train their glimpses and hard attention so.
 """
 
@@ -116,7 +116,7 @@ class MovingAverageBaseline(Baseline):
 
 
 class LearnedBaseline(Baseline):
-    """Learned from the state: `b_t = w·s_t + c`, by squared error (Mnih et al. 2014, section 2.2).
+    """Learned from the state: `b_t = w·s_t + c`, by squared error (Mnih et al. 2014, section 3.2).
 
     The state is detached: the baseline watches, it does not shape what it watches.
 

@@ -31,7 +31,7 @@ def masked_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
 
 
 def masked_log_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
-    """Logarithms of `masked_softmax`: finite everywhere, below -1e37 at masked keys.
+    """Logarithms of `masked_softmax`: finite everywhere, at masked keys hugely negative.
 
     A row that keeps no key holds the uniform distribution: only the caller knows what it should mean.
     """

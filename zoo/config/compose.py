@@ -2,16 +2,17 @@
 
 import argparse
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
+from hydra._internal.utils import get_args_parser
+from hydra.conf import JobConf
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException
-from hydra.main import get_args_parser
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 
@@ -26,7 +27,7 @@ def command_line() -> argparse.Namespace:
     """What was typed: Hydra's own options and overrides in any order, and `--frozen`.
 
     Returns:
-        Hydra's options; `frozen`, a config.yaml to run; `shows`, whether Hydra is only asked to show something.
+        Hydra's options; `frozen`, a config.yaml to run; `shows`, whether Hydra shall only show something.
     """
     parser = get_args_parser()
     parser.add_argument("--frozen", type=Path, help=argparse.SUPPRESS)
@@ -77,7 +78,7 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
         return jobs
 
 
-def label(composed: DictConfig, choices: DictConfig) -> None:
+def label(composed: DictConfig, choices: Mapping[str, Any]) -> None:
     """Fills in the recipe's name and, where the user gave none, the run's: what is run, in a few words."""
     OmegaConf.set_struct(composed, False)
     composed.experiment = choices.get("experiment")
@@ -88,10 +89,22 @@ def label(composed: DictConfig, choices: DictConfig) -> None:
         composed.name = composed.experiment or "-".join(parts)
 
 
-def label_job(composed: DictConfig, number: int, overrides: Sequence[str], sweep: str) -> None:
+def sweep_options(jobs: Sequence[Job], folder: Path) -> list[str]:
+    """What Hydra must know of a sweep: its folder, and which overrides its jobs have in common."""
+    common = set.intersection(*(set(job.overrides) for job in jobs))
+    keys = sorted({_key(override) for override in common})
+    quoted = str(folder).replace("\\", r"\\").replace("'", r"\'")
+    return [
+        f"hydra.sweep.dir='{quoted}'",
+        f"hydra.job.config.override_dirname.exclude_keys=[{','.join(keys)}]",
+    ]
+
+
+def label_job(composed: DictConfig, job: JobConf, sweep: str) -> None:
     """Names a job of a sweep by what is special about it, and the sweep where the user did not."""
-    own = [override for override in overrides if override.partition("=")[0] not in ("sweep", "name")]
-    composed.name = "-".join([str(number), *([composed.name] if composed.name else []), *own])
+    composed.name = "-".join(
+        str(part) for part in (job.num, composed.name, job.override_dirname) if part not in (None, "")
+    )
     composed.sweep = composed.sweep or sweep
 
 
@@ -134,12 +147,12 @@ def _explain(overrides: Sequence[str], error: Exception) -> Iterator[Problem]:
                 accepted.append(override)
                 del refused[override]
                 progress = True
-    for override, reason in refused.items():
-        yield Problem(override, _reason(override, reason, base))
+    for override, last in refused.items():
+        yield Problem(override, _reason(override, last, base))
 
 
 def _reason(override: str, error: Exception, base: DictConfig) -> str:
-    key = override.partition("=")[0].lstrip("+~")
+    key = _key(override)
     if str(error).startswith("Ambiguous value"):
         return "these are several values; add -m to run a sweep over them"
     if isinstance(error, MissingConfigException) and error.options is not None:
@@ -156,6 +169,10 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
         names = [str(name) for name in parent if name != "hydra" and not str(name).startswith("_")]
         return f"there is no {part}" + unknown(part, names)
     return _first_line(error)
+
+
+def _key(override: str) -> str:
+    return override.partition("=")[0].lstrip("+~")
 
 
 def _first_line(error: Exception) -> str:

@@ -18,7 +18,7 @@ def _target(node: Any) -> type | None:
 
 
 def uses_attention(node: Any, part: str = "score") -> bool:
-    """True when `attention.<part>` stands anywhere below the node: what is described there reads by attention."""
+    """True when `attention.<part>` stands anywhere below the node, so that it reads by attention."""
     if not isinstance(node, dict):
         return False
     attention = node.get("attention")

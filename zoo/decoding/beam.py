@@ -145,9 +145,7 @@ class Beam:
         # The best of a sentence are among the best of each hypothesis. Looking at F more than needed and
         # dropping forbidden ones from this short list leaves the wide (R, W, V) tensor untouched.
         shortlist = min(self.beam_size + len(never), log_probs.shape[-1])
-        values, ids = top(log_probs, shortlist)
-        ids, order = ids.sort(dim=-1)
-        values = values.gather(2, order).float()
+        values, ids = top(log_probs.float(), shortlist)
         values = values.masked_fill(torch.isin(ids, never) | values.isnan(), float("-inf"))
         candidates = (open_log_prob[:, :, None] + values).flatten(1)
         ids = ids.flatten(1)

@@ -72,6 +72,7 @@ class Trace:
             every token probability zero, or NaN) gets one unfinished hypothesis without tokens.
         """
         ids, weights = self._read_back(ends.position)
+        tokens = ids.tolist()
         lengths = (ends.position // self.width + 1).tolist()
         scores, log_probs, flags = ends.score.tolist(), ends.log_prob.tolist(), finished.tolist()
         no_map = None if weights is None else weights.new_zeros(0, weights.shape[-1])
@@ -80,7 +81,7 @@ class Trace:
         for row in range(self.batch):
             found = [
                 Hypothesis(
-                    ids[row, column, :length].tolist(),
+                    tokens[row][column][:length],
                     scores[row][column],
                     log_probs[row][column],
                     flags[row][column],

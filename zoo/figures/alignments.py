@@ -18,14 +18,15 @@ _MARGIN = 0.2
 _GAP = 0.35  # between panels
 _TICK = 0.08  # between cells and token labels
 _AXIS_LABEL = 0.25  # height of the words "source" and "target"
-_TITLE = 0.4  # height of a title's line
+_TITLE = 0.3  # height of a title's line
 _BAR = 0.12  # thickness of the colour bar
 _BAR_SPACE = 0.7  # colour bar with its numbers
-_BAR_LENGTH = 1.8
+_BAR_LENGTH = 1.8  # at most
+_BAR_LEAST = 0.8
 _ROW = 16.0  # panels fill rows of about this width
 
 _TOKEN_FONT = 9.0
-_TITLE_FONT = 10.0
+_TITLE_FONT = 11.0
 _TOKEN_COLUMNS = 16
 _TITLE_COLUMNS = 70
 _COLOURS = "Blues"
@@ -86,7 +87,7 @@ def alignment_sheet(items: Sequence[Aligned], titles: Sequence[str] | None = Non
 
 
 class _Panel(NamedTuple):
-    """A drawing and its size; `left` and `top` are what labels and title take."""
+    """A drawing and its size: `left` and `top` hold labels and title, `height` is that of the cells alone."""
 
     weights: np.ndarray[Any, np.dtype[np.float64]]
     source: list[str]
@@ -123,7 +124,7 @@ def _panel(
         left,
         top,
         width=max(left + _CELL * max(len(source), 1), width(title, _TITLE_FONT)),
-        height=top + _CELL * max(len(target), 1),
+        height=_CELL * max(len(target), 1),
     )
 
 
@@ -131,8 +132,10 @@ def _sheet(panels: list[_Panel]) -> Figure:
     rows = _rows(panels)
     content_width = max(sum(panel.width + _GAP for panel in row) - _GAP for row in rows)
     across = 2 * _MARGIN + content_width + _BAR_SPACE
-    down = 2 * _MARGIN + sum(max(panel.height for panel in row) + _GAP for row in rows) - _GAP
-    down = max(down, 2 * _MARGIN + _BAR_LENGTH)
+    tops = [max(panel.top for panel in row) for row in rows]  # the cells of a row begin at one height
+    heights = [above + max(panel.height for panel in row) for above, row in zip(tops, rows, strict=True)]
+    heights[0] = max(heights[0], tops[0] + _BAR_LEAST)
+    down = 2 * _MARGIN + sum(heights) + _GAP * (len(rows) - 1)
     figure = Figure(figsize=(across, down), dpi=120, facecolor="white")
 
     def place(left: float, top: float, wide: float, high: float) -> Axes:
@@ -140,11 +143,11 @@ def _sheet(panels: list[_Panel]) -> Figure:
         return figure.add_axes((left / across, 1 - (top + high) / down, wide / across, high / down))
 
     top = _MARGIN
-    for row in rows:
+    for row, above, height in zip(rows, tops, heights, strict=True):
         left = _MARGIN
         for panel in row:
-            cells = (_CELL * max(len(panel.source), 1), _CELL * max(len(panel.target), 1))
-            _draw(place(left + panel.left, top + panel.top, *cells), panel)
+            cells = (_CELL * max(len(panel.source), 1), panel.height)
+            _draw(place(left + panel.left, top + above, *cells), panel)
             if panel.title:
                 figure.text(
                     left / across,
@@ -152,13 +155,13 @@ def _sheet(panels: list[_Panel]) -> Figure:
                     panel.title,
                     va="top",
                     fontsize=_TITLE_FONT,
-                    fontweight="bold",
                     fontfamily=list(families()),
                     parse_math=False,
                 )
             left += panel.width + _GAP
-        top += max(panel.height for panel in row) + _GAP
-    bar = place(across - _MARGIN - _BAR_SPACE + _GAP / 2, _MARGIN + rows[0][0].top, _BAR, _BAR_LENGTH)
+        top += height + _GAP
+    length = min(_BAR_LENGTH, heights[0] - tops[0])
+    bar = place(across - _MARGIN - _BAR_SPACE + _GAP / 2, _MARGIN + tops[0], _BAR, length)
     figure.colorbar(ScalarMappable(_SCALE, _COLOURS), cax=bar, ticks=[0.0, 0.5, 1.0])
     bar.tick_params(labelsize=_TOKEN_FONT - 1, length=2)
     return figure
@@ -183,7 +186,7 @@ def _draw(axes: Axes, panel: _Panel) -> None:
         axes.pcolormesh(panel.weights, cmap=_COLOURS, norm=_SCALE, edgecolors="0.9", linewidth=0.5)
     axes.set_xlim(0, max(columns, 1))
     axes.set_ylim(max(rows, 1), 0)  # reading order: the first token on top
-    text = {"fontsize": _TOKEN_FONT, "fontfamily": list(families()), "parse_math": False}
+    text: dict[str, Any] = {"fontsize": _TOKEN_FONT, "fontfamily": list(families()), "parse_math": False}
     axes.xaxis.tick_top()
     axes.xaxis.set_label_position("top")
     axes.set_xticks(np.arange(columns) + 0.5, panel.source, rotation=90, **text)

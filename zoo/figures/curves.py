@@ -1,7 +1,8 @@
 """Numbers over a length or over training, one curve for each model."""
 
 from collections.abc import Mapping, Sequence
-from itertools import cycle
+from itertools import cycle, pairwise
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -22,7 +23,8 @@ def bleu_by_length(curves: Mapping[str, LengthCurve], *, title: str = "BLEU by s
     """Draws how translations hold up as sentences grow, the figure of Bahdanau et al. 2015.
 
     Args:
-        curves: by label, what `zoo.metrics.bleu_by_length` gives. Bars say how many sentences a point rests on.
+        curves: by label, what `zoo.metrics.bleu_by_length` gives. Bars show how many sentences stand behind a
+            point.
         title: stands above.
 
     Raises:
@@ -32,6 +34,7 @@ def bleu_by_length(curves: Mapping[str, LengthCurve], *, title: str = "BLEU by s
     behind = axes.twinx()
     behind.set_ylabel("sentences", color="0.6")
     behind.tick_params(colors="0.6")
+    behind.spines["top"].set_visible(False)
     axes.set_zorder(behind.get_zorder() + 1)
     axes.patch.set_visible(False)
     drawn: list[tuple[list[float], list[int]]] = []
@@ -84,7 +87,7 @@ def learning_curve(
 def _figure(title: str, across: str, up: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(7.0, 4.2), dpi=120, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
-    text = {"fontfamily": list(families()), "parse_math": False}
+    text: dict[str, Any] = {"fontfamily": list(families()), "parse_math": False}
     axes.set_title(shortened(title, 2 * _LABEL_COLUMNS), **text)
     axes.set_xlabel(across, **text)
     axes.set_ylabel(up, **text)
@@ -96,7 +99,7 @@ def _figure(title: str, across: str, up: str) -> tuple[Figure, Axes]:
 def _bar_width(centres: Sequence[float]) -> float:
     """Narrow enough for the two closest groups."""
     ordered = sorted(centres)
-    gaps = [after - before for before, after in zip(ordered, ordered[1:], strict=False)]
+    gaps = [after - before for before, after in pairwise(ordered)]
     return 0.8 * min(gaps, default=1.0)
 
 

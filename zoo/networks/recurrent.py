@@ -8,6 +8,7 @@ A state is a tuple of tensors whose first is the layer's output: `(h,)` for a GR
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -31,7 +32,12 @@ class Recurrent(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
-        """Runs `(B, T, input_size)` from a state of `(B, hidden_size)` tensors (None: zeros) to `(B, T, hidden_size)`."""
+        """The outputs `(B, T, hidden_size)` of inputs `(B, T, input_size)`.
+
+        Args:
+            inputs: the sequence.
+            state: tensors `(B, hidden_size)` to start from; None: zeros.
+        """
 
     @abstractmethod
     def step(self, inputs: Tensor, state: State) -> State:
@@ -48,13 +54,13 @@ class GRU(Recurrent):
         self.layer = nn.GRU(input_size, hidden_size, batch_first=True)
 
     def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
+        """See `Recurrent`."""
         outputs: Tensor = self.layer(inputs, None if state is None else state[0][None])[0]
         return outputs
 
     def step(self, inputs: Tensor, state: State) -> State:
-        layer = self.layer
-        weights = (layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0)
-        return (torch.gru_cell(inputs, state[0], *weights),)
+        """See `Recurrent`."""
+        return (torch.gru_cell(inputs, state[0], *_weights(self.layer)),)
 
 
 class LSTM(Recurrent):
@@ -67,15 +73,21 @@ class LSTM(Recurrent):
         self.layer = nn.LSTM(input_size, hidden_size, batch_first=True)
 
     def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
+        """See `Recurrent`."""
         start = None if state is None else (state[0][None], state[1][None])
         outputs: Tensor = self.layer(inputs, start)[0]
         return outputs
 
     def step(self, inputs: Tensor, state: State) -> State:
-        layer = self.layer
-        weights = (layer.weight_ih_l0, layer.weight_hh_l0, layer.bias_ih_l0, layer.bias_hh_l0)
-        hidden, cell = torch.lstm_cell(inputs, state, *weights)
+        """See `Recurrent`."""
+        hidden, cell = torch.lstm_cell(inputs, state, *_weights(self.layer))
         return hidden, cell
+
+
+def _weights(layer: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Of the inputs, of the state, and both biases."""
+    of_input, of_state, input_bias, state_bias = layer.parameters()
+    return of_input, of_state, input_bias, state_bias
 
 
 RecurrentLayer = Callable[..., Recurrent]
@@ -98,9 +110,10 @@ class RecurrentStack(nn.Module):
     ) -> None:
         super().__init__()
         sizes = [input_size] + [hidden_size] * (layers - 1)
-        self.layers = nn.ModuleList(recurrent(input_size=size, hidden_size=hidden_size) for size in sizes)
+        stacked = [recurrent(input_size=size, hidden_size=hidden_size) for size in sizes]
+        self.parts, self.hidden_size = stacked[0].parts, hidden_size
+        self.layers = nn.ModuleList(stacked)
         self.dropout = nn.Dropout(dropout)
-        self.parts = self.layers[0].parts
 
     def forward(self, inputs: Tensor, states: tuple[State, ...]) -> Tensor:
         """Runs `(B, T, input_size)` from states of `(B, 1, hidden_size)` tensors to `(B, T, hidden_size)`."""
@@ -114,7 +127,7 @@ class RecurrentStack(nn.Module):
         inputs, advanced = inputs.flatten(0, 1), []
         for number, (layer, state) in enumerate(zip(self.layers, states, strict=True)):
             flat = tuple(part.flatten(0, 1) for part in state)
-            new = layer.step(self.dropout(inputs) if number else inputs, flat)
+            new = cast(Recurrent, layer).step(self.dropout(inputs) if number else inputs, flat)
             advanced.append(tuple(part.unflatten(0, shape) for part in new))
             inputs = new[0]
         return tuple(advanced)

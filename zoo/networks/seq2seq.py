@@ -1,10 +1,10 @@
 """Recurrent sequence-to-sequence networks: Sutskever 2014, Bahdanau 2015 and Luong 2015.
 
 An encoder reads the source into annotations `h_1 ... h_K`; a decoder writes the target one token at a time.
-The three decoders differ in how they look back at the annotations:
+The decoders differ in how they look back at the annotations:
 
-- `FixedVectorDecoder`: not at all; the encoder's final state is all it gets (Sutskever et al. 2014, section 2);
-- `BahdanauDecoder`: before each update, with the previous state `s_{t-1}` (Bahdanau et al. 2015, section 3.1);
+- `FixedVectorDecoder`: not at all; the encoder's final state is all it gets (Sutskever et al. 2014);
+- `BahdanauDecoder`: before each update, with the state `s_{t-1}` (Bahdanau et al. 2015, section 3.1);
 - `LuongDecoder`: after each update, with the new state `h_t` (Luong et al. 2015, section 3).
 
 Shapes: B sentences, W hypotheses of each (1 in training), K source and T target positions, E embedding,
@@ -12,7 +12,7 @@ H hidden size. Annotations have H features too, so every attention score fits.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple, cast
 
 import torch
@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from zoo.attention import Attended, Attention, Memory, Score, Selection
 from zoo.batch import Padded
 from zoo.decoding import Step
-from zoo.networks.recurrent import Recurrent, RecurrentLayer, RecurrentStack, State
+from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
 from zoo.spec import DataSpec
 
 
@@ -49,6 +49,14 @@ class DecoderState(NamedTuple):
     layers: tuple[State, ...]
     feed: Tensor | None = None
     selection: Tensor | None = None
+
+
+class Stepped(NamedTuple):
+    """One step: features `(B, W, F)`, the new state, and weights `(B, W, K)` or None without attention."""
+
+    features: Tensor
+    state: DecoderState
+    weights: Tensor | None = None
 
 
 class Decoded(NamedTuple):
@@ -88,44 +96,53 @@ def reverse(inputs: Tensor, lengths: Tensor) -> Tensor:
     return inputs.gather(1, index.view(*index.shape, *[1] * (inputs.ndim - 2)).expand_as(inputs))
 
 
+class Sizes(NamedTuple):
+    """What encoder and decoder share.
+
+    Attributes:
+        recurrent: `GRU` or `LSTM`.
+        embedding_size: E.
+        hidden_size: H, of annotations and decoder states.
+        layers: number of layers.
+        dropout: between layers and on the features.
+    """
+
+    recurrent: RecurrentLayer
+    embedding_size: int
+    hidden_size: int
+    layers: int
+    dropout: float
+
+
 class Encoder(nn.Module):
-    """Reads the source in both directions: `h_j = [forward_j; backward_j]` (Bahdanau et al. 2015, section 3.2).
+    """Reads in both directions: `h_j = [forward_j; backward_j]` (Bahdanau et al. 2015, section 3.2).
 
     The backward layer runs forward over reversed rows: padding then stays behind the words for both, cannot
     reach them, and no packing is needed (which is slower on a CPU).
 
     Args:
-        recurrent: the kind of layer.
-        embedding_size: E.
-        hidden_size: H, divided among the directions.
-        layers: number of layers.
-        dropout: between layers.
+        sizes: the layers; H is divided among the directions.
         bidirectional: False reads left to right only.
         reverse_source: reads the source from its end (Sutskever et al. 2014, section 3.3); annotations keep
             the order of the words.
+
+    Raises:
+        ValueError: if H cannot be divided.
     """
 
-    def __init__(
-        self,
-        *,
-        recurrent: RecurrentLayer,
-        embedding_size: int,
-        hidden_size: int,
-        layers: int,
-        dropout: float,
-        bidirectional: bool,
-        reverse_source: bool,
-    ) -> None:
+    def __init__(self, *, sizes: Sizes, bidirectional: bool, reverse_source: bool) -> None:
         super().__init__()
-        directions = 2 if bidirectional else 1
+        directions, hidden_size = 2 if bidirectional else 1, sizes.hidden_size
         if hidden_size % directions:
             raise ValueError(f"hidden_size={hidden_size} cannot be divided among {directions} directions")
-        sizes = [embedding_size] + [hidden_size] * (layers - 1)
         self.layers = nn.ModuleList(
-            nn.ModuleList(recurrent(input_size=size, hidden_size=hidden_size // directions) for _ in range(directions))
-            for size in sizes
+            nn.ModuleList(
+                sizes.recurrent(input_size=size, hidden_size=hidden_size // directions)
+                for _ in range(directions)
+            )
+            for size in [sizes.embedding_size] + [hidden_size] * (sizes.layers - 1)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = nn.Dropout(sizes.dropout)
         # The order in which each direction reads: True = from the end.
         self.from_end = [reverse_source, not reverse_source][:directions]
 
@@ -145,34 +162,26 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module, ABC):
-    """What the three decoders share.
+    """What the decoders share; `feature_size` is F.
 
     Args:
-        recurrent: the kind of layer.
+        sizes: the layers.
         input_size: features of each recurrent input.
-        embedding_size: E.
-        hidden_size: H.
-        layers: number of layers.
-        dropout: between layers and on the features.
     """
 
     feature_size: int
 
-    def __init__(
-        self,
-        *,
-        recurrent: RecurrentLayer,
-        input_size: int,
-        hidden_size: int,
-        layers: int,
-        dropout: float,
-    ) -> None:
+    def __init__(self, *, sizes: Sizes, input_size: int) -> None:
         super().__init__()
         self.stack = RecurrentStack(
-            recurrent=recurrent, input_size=input_size, hidden_size=hidden_size, layers=layers, dropout=dropout
+            recurrent=sizes.recurrent,
+            input_size=input_size,
+            hidden_size=sizes.hidden_size,
+            layers=sizes.layers,
+            dropout=sizes.dropout,
         )
-        self.bridge = nn.Linear(hidden_size, layers * self.stack.parts * hidden_size)
-        self.dropout = nn.Dropout(dropout)
+        self.bridge = nn.Linear(sizes.hidden_size, sizes.layers * self.stack.parts * sizes.hidden_size)
+        self.dropout = nn.Dropout(sizes.dropout)
 
     def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
         """Hoists whatever does not depend on the decoder's state; `keep_mask (B, K)`."""
@@ -181,14 +190,15 @@ class Decoder(nn.Module, ABC):
     def init_state(self, source: Source) -> DecoderState:
         """The first state: `s_0 = tanh(W_s h)` for every layer (Bahdanau et al. 2015, A.2.2).
 
-        The paper takes the backward half of `h` alone; both halves are the same cost and serve Luong as well.
+        The paper takes the backward half of `h` alone; both halves cost the same and serve Luong as well.
         """
-        start = self.bridge(source.summary).tanh().unflatten(-1, (-1, self.stack.parts, 1, self.stack.layers[0].hidden_size))
+        start = self.bridge(source.summary).tanh()
+        start = start.unflatten(-1, (-1, self.stack.parts, 1, self.stack.hidden_size))
         return DecoderState(tuple(tuple(layer.unbind(1)) for layer in start.unbind(1)))
 
     @abstractmethod
-    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
-        """Advances by tokens `(B, W, E)`: features `(B, W, F)`, the new state, weights `(B, W, K)` or None."""
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> Stepped:
+        """Advances by embedded tokens `(B, W, E)`."""
 
     @abstractmethod
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
@@ -198,43 +208,39 @@ class Decoder(nn.Module, ABC):
 class FixedVectorDecoder(Decoder):
     """No attention: the source is one fixed-length vector (Sutskever et al. 2014, section 2)."""
 
-    def __init__(
-        self, *, recurrent: RecurrentLayer, embedding_size: int, hidden_size: int, layers: int, dropout: float
-    ) -> None:
-        super().__init__(
-            recurrent=recurrent, input_size=embedding_size, hidden_size=hidden_size, layers=layers, dropout=dropout
-        )
-        self.feature_size = hidden_size
+    def __init__(self, *, sizes: Sizes) -> None:
+        super().__init__(sizes=sizes, input_size=sizes.embedding_size)
+        self.feature_size = sizes.hidden_size
 
-    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> Stepped:
+        """See `Decoder`."""
         layers = self.stack.step(embedded, state.layers)
-        return self.dropout(layers[-1][0]), DecoderState(layers), None
+        return Stepped(self.dropout(layers[-1][0]), DecoderState(layers))
 
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
+        """See `Decoder`."""
         hidden = self.stack(embedded, self.init_state(source).layers)
         return Decoded(self.dropout(hidden), hidden)
 
 
 class AttentionDecoder(Decoder):
-    """A decoder that reads the annotations. Args: as `Decoder`, and the attention to read with."""
+    """A decoder that reads the annotations with `attention: {score, selection}`, completed here."""
 
     def __init__(
-        self,
-        *,
-        attention: dict[str, Callable[..., nn.Module]],
-        recurrent: RecurrentLayer,
-        input_size: int,
-        hidden_size: int,
-        layers: int,
-        dropout: float,
+        self, *, sizes: Sizes, input_size: int, attention: Mapping[str, Callable[..., nn.Module]]
     ) -> None:
-        super().__init__(
-            recurrent=recurrent, input_size=input_size, hidden_size=hidden_size, layers=layers, dropout=dropout
-        )
-        self.attention = AttentionParts(**attention).build(query_size=hidden_size, key_size=hidden_size)  # type: ignore[arg-type]
+        super().__init__(sizes=sizes, input_size=input_size)
+        parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows what is in it
+        self.attention = parts.build(query_size=sizes.hidden_size, key_size=sizes.hidden_size)
 
     def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
+        """See `Decoder`; projects the keys, once."""
         return Source(summary, self.attention.prepare(annotations, keep_mask=keep_mask[:, None]))
+
+    def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
+        """What states `(B, W, H)` read of the source."""
+        attended: Attended = self.attention(hidden, cast(Memory, source.memory), state)
+        return attended
 
 
 class BahdanauDecoder(AttentionDecoder):
@@ -245,134 +251,106 @@ class BahdanauDecoder(AttentionDecoder):
     this is equation 4.
 
     Args:
-        attention: `{score, selection}`, completed here with sizes.
-        recurrent: the kind of layer.
-        embedding_size: E.
-        hidden_size: H.
-        layers: number of layers; the top one attends.
-        dropout: between layers and on the features.
+        sizes: the layers; the top one attends.
+        attention: `{score, selection}`.
     """
 
-    def __init__(
-        self,
-        *,
-        attention: dict[str, Callable[..., nn.Module]],
-        recurrent: RecurrentLayer,
-        embedding_size: int,
-        hidden_size: int,
-        layers: int,
-        dropout: float,
-    ) -> None:
-        super().__init__(
-            attention=attention,
-            recurrent=recurrent,
-            input_size=embedding_size + hidden_size,
-            hidden_size=hidden_size,
-            layers=layers,
-            dropout=dropout,
-        )
+    def __init__(self, *, sizes: Sizes, attention: Mapping[str, Callable[..., nn.Module]]) -> None:
+        hidden_size, embedding_size = sizes.hidden_size, sizes.embedding_size
+        super().__init__(sizes=sizes, input_size=embedding_size + hidden_size, attention=attention)
         self.readout = nn.Linear(2 * hidden_size + embedding_size, 2 * embedding_size)
         self.feature_size = embedding_size
 
-    def _advance(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[DecoderState, Attended]:
-        attended = self.attention(state.layers[-1][0], cast(Memory, source.memory), state.selection)
+    def _advance(
+        self, embedded: Tensor, state: DecoderState, source: Source
+    ) -> tuple[DecoderState, Attended]:
+        attended = self.read(state.layers[-1][0], source, state.selection)
         layers = self.stack.step(torch.cat([embedded, attended.context], -1), state.layers)
         return DecoderState(layers, None, attended.state), attended
 
     def _features(self, hidden: Tensor, embedded: Tensor, context: Tensor) -> Tensor:
         deep = self.readout(torch.cat([hidden, embedded, context], -1))
-        return self.dropout(deep.unflatten(-1, (-1, 2)).amax(-1))
+        features: Tensor = self.dropout(deep.unflatten(-1, (-1, 2)).amax(-1))
+        return features
 
-    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> Stepped:
+        """See `Decoder`."""
         state, attended = self._advance(embedded, state, source)
-        return self._features(state.layers[-1][0], embedded, attended.context), state, attended.weights
+        features = self._features(state.layers[-1][0], embedded, attended.context)
+        return Stepped(features, state, attended.weights)
 
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
-        state, queries, hidden, readings = self.init_state(source), [], [], []
+        """See `Decoder`; no step waits for the output layer, so it comes after the loop, in one product."""
+        states, readings = [self.init_state(source)], []
         for token in embedded.split(1, 1):
-            queries.append(state.layers[-1][0])
-            state, attended = self._advance(token, state, source)
-            hidden.append(state.layers[-1][0])
+            state, attended = self._advance(token, states[-1], source)
+            states.append(state)
             readings.append(attended)
-        read = concatenate(readings)
-        features = self._features(torch.cat(hidden, 1), embedded, read.context)
-        return Decoded(features, torch.cat(queries, 1), read.weights, read.log_prob, read.entropy)
+        read, hidden = concatenate(readings), [state.layers[-1][0] for state in states]
+        features = self._features(torch.cat(hidden[1:], 1), embedded, read.context)
+        return Decoded(features, torch.cat(hidden[:-1], 1), read.weights, read.log_prob, read.entropy)
 
 
 class LuongDecoder(AttentionDecoder):
     """Attends after the update: `h_t`, then `c_t` from `h_t`, then `h~_t = tanh(W_c [c_t; h_t])` (eq. 5).
 
     Args:
-        attention: `{score, selection}`, completed here with sizes.
+        sizes: the layers; the top one attends.
+        attention: `{score, selection}`.
         input_feeding: `h~_{t-1}` joins the next input (section 3.3). Without it no step waits for the reading
             before it, so the whole target attends in one call.
-        recurrent: the kind of layer.
-        embedding_size: E.
-        hidden_size: H.
-        layers: number of layers; the top one attends.
-        dropout: between layers and on the features.
     """
 
     def __init__(
-        self,
-        *,
-        attention: dict[str, Callable[..., nn.Module]],
-        input_feeding: bool,
-        recurrent: RecurrentLayer,
-        embedding_size: int,
-        hidden_size: int,
-        layers: int,
-        dropout: float,
+        self, *, sizes: Sizes, attention: Mapping[str, Callable[..., nn.Module]], input_feeding: bool
     ) -> None:
-        super().__init__(
-            attention=attention,
-            recurrent=recurrent,
-            input_size=embedding_size + (hidden_size if input_feeding else 0),
-            hidden_size=hidden_size,
-            layers=layers,
-            dropout=dropout,
-        )
+        hidden_size = sizes.hidden_size
+        fed = hidden_size if input_feeding else 0
+        super().__init__(sizes=sizes, input_size=sizes.embedding_size + fed, attention=attention)
         self.input_feeding = input_feeding
         self.combine = nn.Linear(2 * hidden_size, hidden_size)
         self.feature_size = hidden_size
 
     def init_state(self, source: Source) -> DecoderState:
+        """See `Decoder`; before the first reading, zeros are fed."""
         state = super().init_state(source)
-        feed = torch.zeros_like(state.layers[-1][0]) if self.input_feeding else None
-        return state._replace(feed=feed)
+        return state._replace(feed=torch.zeros_like(state.layers[-1][0]) if self.input_feeding else None)
 
     def _attentional(self, context: Tensor, hidden: Tensor) -> Tensor:
-        return self.dropout(self.combine(torch.cat([context, hidden], -1)).tanh())
+        features: Tensor = self.dropout(self.combine(torch.cat([context, hidden], -1)).tanh())
+        return features
 
     def _advance(
         self, embedded: Tensor, state: DecoderState, source: Source
     ) -> tuple[Tensor, DecoderState, Attended]:
         inputs = embedded if state.feed is None else torch.cat([embedded, state.feed], -1)
         layers = self.stack.step(inputs, state.layers)
-        attended = self.attention(layers[-1][0], cast(Memory, source.memory), state.selection)
+        attended = self.read(layers[-1][0], source, state.selection)
         features = self._attentional(attended.context, layers[-1][0])
-        return features, DecoderState(layers, features if self.input_feeding else None, attended.state), attended
+        feed = features if self.input_feeding else None
+        return features, DecoderState(layers, feed, attended.state), attended
 
-    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> tuple[Tensor, DecoderState, Tensor | None]:
+    def step(self, embedded: Tensor, state: DecoderState, source: Source) -> Stepped:
+        """See `Decoder`."""
         features, state, attended = self._advance(embedded, state, source)
-        return features, state, attended.weights
+        return Stepped(features, state, attended.weights)
 
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
+        """See `Decoder`."""
         state = self.init_state(source)
-        if not self.input_feeding:
-            hidden = self.stack(embedded, state.layers)
-            read = self.attention(hidden, cast(Memory, source.memory))
-            return Decoded(
-                self._attentional(read.context, hidden), hidden, read.weights, read.log_prob, read.entropy
-            )
-        features, queries, readings = [], [], []
-        for token in embedded.split(1, 1):
-            vector, state, attended = self._advance(token, state, source)
-            features.append(vector)
-            queries.append(state.layers[-1][0])
-            readings.append(attended)
-        read = concatenate(readings)
-        return Decoded(torch.cat(features, 1), torch.cat(queries, 1), read.weights, read.log_prob, read.entropy)
+        if self.input_feeding:
+            vectors, hidden, readings = [], [], []
+            for token in embedded.split(1, 1):
+                vector, state, attended = self._advance(token, state, source)
+                vectors.append(vector)
+                hidden.append(state.layers[-1][0])
+                readings.append(attended)
+            features, queries, read = torch.cat(vectors, 1), torch.cat(hidden, 1), concatenate(readings)
+        else:
+            queries = self.stack(embedded, state.layers)
+            read = self.read(queries, source, None)
+            features = self._attentional(read.context, queries)
+        return Decoded(features, queries, read.weights, read.log_prob, read.entropy)
 
 
 def concatenate(readings: list[Attended]) -> Attended:
@@ -406,7 +384,7 @@ class Seq2Seq(nn.Module):
         *,
         spec: DataSpec,
         decoder: Callable[..., Decoder],
-        recurrent: Callable[..., Recurrent],
+        recurrent: RecurrentLayer,
         embedding_size: int,
         hidden_size: int,
         layers: int,
@@ -426,11 +404,9 @@ class Seq2Seq(nn.Module):
         self.query_size = hidden_size
         self.embed_source = nn.Embedding(spec.source.size, embedding_size, padding_idx=spec.source.pad)
         self.embed_target = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
-        sizes = {"embedding_size": embedding_size, "hidden_size": hidden_size, "layers": layers, "dropout": dropout}
-        self.encoder = Encoder(
-            recurrent=recurrent, bidirectional=bidirectional, reverse_source=reverse_source, **sizes  # type: ignore[arg-type]
-        )
-        self.decoder = decoder(recurrent=recurrent, **sizes)
+        sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout)
+        self.encoder = Encoder(sizes=sizes, bidirectional=bidirectional, reverse_source=reverse_source)
+        self.decoder = decoder(sizes=sizes)
         self.dropout = nn.Dropout(dropout)
         self.project: nn.Module = nn.Identity()
         feature_size = self.decoder.feature_size
@@ -457,8 +433,9 @@ class Seq2Seq(nn.Module):
 
     def step(self, tokens: Tensor, state: DecoderState, memory: Source) -> Step:
         """One decoding step of `(B, W)` tokens."""
-        features, state, weights = self.decoder.step(self.dropout(self.embed_target(tokens)), state, memory)
-        return Step(self.logits(features).log_softmax(-1, dtype=torch.float32), state, weights)
+        stepped: Stepped = self.decoder.step(self.dropout(self.embed_target(tokens)), state, memory)
+        log_probs = self.logits(stepped.features).log_softmax(-1, dtype=torch.float32)
+        return Step(log_probs, stepped.state, stepped.weights)
 
     def decode(self, memory: Source, inputs: Padded) -> Decoded:
         """Teacher-forced over the inputs `(B, T)`: equal to T steps."""

@@ -1,7 +1,7 @@
 """Translation: any network that encodes a source and writes a target one token at a time."""
 
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol, TypedDict
+from typing import Any, NamedTuple, Protocol, TypedDict, cast
 
 import lightning.pytorch as pl
 import torch
@@ -24,11 +24,20 @@ class EncoderDecoder(Protocol):
 
     query_size: int
 
-    def encode(self, source: Padded) -> Any: ...
-    def init_state(self, memory: Any) -> Any: ...
-    def step(self, tokens: Tensor, state: Any, memory: Any) -> Step: ...
-    def decode(self, memory: Any, inputs: Padded) -> Any: ...
-    def logits(self, features: Tensor) -> Tensor: ...
+    def encode(self, source: Padded) -> Any:
+        """Everything that depends on the source alone."""
+
+    def init_state(self, memory: Any) -> Any:
+        """The state before the first token."""
+
+    def step(self, tokens: Tensor, state: Any, memory: Any) -> Step:
+        """One decoding step."""
+
+    def decode(self, memory: Any, inputs: Padded) -> Any:
+        """The teacher-forced pass."""
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Scores of the vocabulary."""
 
 
 Search = Callable[..., list[list[Hypothesis]]]
@@ -61,6 +70,34 @@ class ReinforceParts(TypedDict):
     entropy_weight: float
 
 
+class Scores(nn.Module):
+    """The metrics of one split.
+
+    Args:
+        language: of the target text; empty for text of no language.
+    """
+
+    def __init__(self, language: str) -> None:
+        super().__init__()
+        self.text = nn.ModuleDict(text_metrics(language))
+        self.teacher_forced, self.alignment_accuracy = Perplexity(), AlignmentAccuracy()
+
+    @property
+    def named(self) -> dict[str, Metric]:
+        """The metrics of text, by name."""
+        return {name: cast(Metric, metric) for name, metric in self.text.items()}
+
+    def compute(self) -> dict[str, Tensor]:
+        """The values of a whole split; the next one starts from nothing."""
+        values = {name: metric.compute() for name, metric in self.named.items()}
+        values |= {f"tf_{name}": value for name, value in self.teacher_forced.compute().items()}
+        if self.alignment_accuracy.update_called:
+            values["alignment_accuracy"] = self.alignment_accuracy.compute()
+        for metric in (*self.named.values(), self.teacher_forced, self.alignment_accuracy):
+            metric.reset()
+        return values
+
+
 class TranslationTask(pl.LightningModule):
     """Trains by cross-entropy, validates by free-running greedy search, tests by the configured search.
 
@@ -88,7 +125,8 @@ class TranslationTask(pl.LightningModule):
         monitor: str,
     ) -> None:
         super().__init__()
-        assert spec.source is not None and spec.target is not None  # the network refuses such a spec
+        assert spec.source is not None  # the network refuses such a spec
+        assert spec.target is not None
         self.network: EncoderDecoder = network  # type: ignore[assignment]
         self.spec, self.target = spec, spec.target
         self.source_codec, self.target_codec = TextCodec(spec.source), TextCodec(spec.target)
@@ -104,17 +142,20 @@ class TranslationTask(pl.LightningModule):
     # Training
 
     def training_step(self, batch: TranslationBatch, _: int) -> Tensor:
-        """The loss of a batch: cross-entropy per real token, and REINFORCE per sentence where readings are sampled."""
+        """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
         inputs, labels = decoder_pair(batch.target)
         decoded = self.network.decode(self.network.encode(batch.source), inputs)
         logits = self.network.logits(decoded.features).float()
-        cross_entropy = F.cross_entropy(
-            logits.flatten(0, 1),
-            labels.ids.flatten(),
-            ignore_index=self.target.pad,
-            label_smoothing=self.label_smoothing,
-            reduction="sum",
-        ) / labels.lengths.sum()
+        cross_entropy = (
+            F.cross_entropy(
+                logits.flatten(0, 1),
+                labels.ids.flatten(),
+                ignore_index=self.target.pad,
+                label_smoothing=self.label_smoothing,
+                reduction="sum",
+            )
+            / labels.lengths.sum()
+        )
         terms = {"cross_entropy": cross_entropy}
         if self.reinforce is not None:
             terms |= self._reinforce_terms(self.reinforce, decoded, logits.detach(), labels)
@@ -128,7 +169,7 @@ class TranslationTask(pl.LightningModule):
     def _reinforce_terms(
         self, reinforce: Reinforce, decoded: Any, logits: Tensor, labels: Padded
     ) -> dict[str, Tensor]:
-        """A reading is rewarded with the log-likelihood of its own and all later tokens, which is all it can change."""
+        """Rewards a reading with the log-likelihood of its own and all later tokens: all that it can change."""
         log_likelihood = -F.cross_entropy(
             logits.mT, labels.ids, ignore_index=self.target.pad, reduction="none"
         )
@@ -162,10 +203,10 @@ class TranslationTask(pl.LightningModule):
         """Makes the metrics of every split that will be evaluated."""
         splits = ["val"] if stage in ("fit", "validate") else self.trainer.datamodule.test_splits  # type: ignore[attr-defined]
         for split in splits:
-            metrics: dict[str, Metric] = {**text_metrics(self.target.language), "tf": Perplexity()}
-            self.scores[split] = nn.ModuleDict({**metrics, "alignment_accuracy": AlignmentAccuracy()})
+            self.scores[split] = Scores(self.target.language)
 
     def on_validation_epoch_start(self) -> None:
+        """Forgets the last validation's predictions."""
         self.predictions["val"] = []
 
     def validation_step(self, batch: TranslationBatch, _: int) -> None:
@@ -173,25 +214,27 @@ class TranslationTask(pl.LightningModule):
         self._evaluate("val", batch, Greedy())
 
     def on_validation_epoch_end(self) -> None:
+        """Logs the metrics."""
         self._finish("val")
 
     def on_test_epoch_start(self) -> None:
+        """Makes room for the predictions of every test split."""
         self.predictions |= {split: [] for split in self._test_splits}
 
-    def test_step(self, batch: TranslationBatch, _: int, dataloader_idx: int = 0) -> None:
+    def test_step(self, batch: TranslationBatch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """The configured search."""
         self._evaluate(self._test_splits[dataloader_idx], batch, self.decoding)
 
     def on_test_epoch_end(self) -> None:
+        """Logs the metrics of every test split."""
         for split in self._test_splits:
             self._finish(split)
 
     @property
     def signatures(self) -> dict[str, str]:
         """How each corpus score was computed, in sacreBLEU's words."""
-        scores = self.scores["val"]
-        assert isinstance(scores, nn.ModuleDict)
-        return {name: metric.signature for name, metric in scores.items() if isinstance(metric, CorpusScore)}
+        named = cast(Scores, self.scores["val"]).named
+        return {name: metric.signature for name, metric in named.items() if isinstance(metric, CorpusScore)}
 
     @property
     def _test_splits(self) -> list[str]:
@@ -199,24 +242,22 @@ class TranslationTask(pl.LightningModule):
         return splits
 
     def _evaluate(self, split: str, batch: TranslationBatch, search: Search) -> None:
-        scores = self.scores[split]
-        assert isinstance(scores, nn.ModuleDict)
+        scores = cast(Scores, self.scores[split])
         inputs, labels = decoder_pair(batch.target)
         memory = self.network.encode(batch.source)
         logits = self.network.logits(self.network.decode(memory, inputs).features).float()
         nll = F.cross_entropy(
             logits.flatten(0, 1), labels.ids.flatten(), ignore_index=self.target.pad, reduction="sum"
         )
-        scores["tf"].update(nll, labels.lengths.sum())
+        scores.teacher_forced.update(nll, labels.lengths.sum())
         best = [hypotheses[0] for hypotheses in self._search(search, batch.source, memory)]
         texts = [self.target_codec.decode(hypothesis.ids) for hypothesis in best]
-        for name, metric in scores.items():
-            if name not in ("tf", "alignment_accuracy"):
-                metric.update(texts, [[reference] for reference in batch.target_text])
+        for metric in scores.named.values():
+            metric.update(texts, [[reference] for reference in batch.target_text])
         if batch.alignment is not None:
             for hypothesis, gold, length in zip(best, batch.alignment, labels.lengths.tolist(), strict=True):
                 if hypothesis.weights is not None:
-                    scores["alignment_accuracy"].update(hypothesis.weights, gold[:length])
+                    scores.alignment_accuracy.update(hypothesis.weights, gold[:length])
         self.predictions[split] += [
             {
                 "id": index,
@@ -233,17 +274,8 @@ class TranslationTask(pl.LightningModule):
 
     def _finish(self, split: str) -> None:
         """Logs a split's metrics and puts its predictions in the data's order."""
-        scores = self.scores[split]
-        assert isinstance(scores, nn.ModuleDict)
         self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
-        values: dict[str, Any] = {}
-        for name, metric in scores.items():
-            assert isinstance(metric, Metric)
-            if name == "tf":
-                values |= {f"tf_{part}": value for part, value in metric.compute().items()}
-            elif name != "alignment_accuracy" or metric.update_called:
-                values[name] = metric.compute()
-            metric.reset()
+        values = cast(Scores, self.scores[split]).compute()
         self.log_dict({f"{split}/{name}": value for name, value in values.items()}, add_dataloader_idx=False)
 
     # Search

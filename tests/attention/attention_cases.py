@@ -1,0 +1,101 @@
+"""Every score and every selection, and random inputs for them."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zoo.attention import (
+    Additive,
+    Attention,
+    Cosine,
+    Dot,
+    General,
+    GumbelHard,
+    Hard,
+    LinearConcat,
+    LocalMonotonic,
+    LocalPredictive,
+    Location,
+    ScaledDot,
+    Score,
+    Selection,
+    Soft,
+)
+
+SIZE = 4
+VALUE_SIZE = 3
+QUERIES = 3
+KEYS = 7
+
+SCORES: dict[str, Callable[..., Score]] = {
+    "dot": Dot,
+    "scaled_dot": ScaledDot,
+    "general": General,
+    "additive": partial(Additive, hidden_size=5),
+    "linear_concat": LinearConcat,
+    "cosine": Cosine,
+    "cosine_scalar": partial(Cosine, strength_from_query=False),
+    "location": partial(Location, maximum_length=12),
+}
+SELECTIONS: dict[str, Callable[..., Selection]] = {
+    "soft": Soft,
+    "soft_warm": partial(Soft, temperature=2.0),
+    "hard": Hard,
+    "hard_sampled": partial(Hard, sample_at_test=True),
+    "gumbel_hard": partial(GumbelHard, temperature=0.7),
+    "local_monotonic": partial(LocalMonotonic, window=2),
+    "local_predictive": partial(LocalPredictive, window=2),
+}
+COMBINATIONS = [(score, selection) for score in SCORES for selection in SELECTIONS]
+
+every_combination = pytest.mark.parametrize(("score", "selection"), COMBINATIONS)
+every_mode = pytest.mark.parametrize("training", [False, True], ids=["eval", "train"])
+
+
+def build(score: str, selection: str, *, heads: int | None = None, training: bool = False) -> Attention:
+    """A float64 attention, the same at every call."""
+    torch.manual_seed(0)
+    attention = Attention(
+        score=SCORES[score](query_size=SIZE, key_size=SIZE, heads=heads),
+        selection=SELECTIONS[selection](query_size=SIZE, heads=heads),
+    )
+    return randomise(attention).double().train(training)
+
+
+def randomise(module: nn.Module) -> nn.Module:
+    """Larger parameters than at the start of training, so that nothing is nearly linear or uniform."""
+    torch.manual_seed(1)
+    for parameter in module.parameters():
+        nn.init.normal_(parameter)
+    return module
+
+
+def randn(*shape: int, seed: int = 2) -> Tensor:
+    return torch.randn(*shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+
+
+def inputs(*lead: int, queries: int = QUERIES, keys: int = KEYS) -> tuple[Tensor, Tensor, Tensor]:
+    """Queries, keys and values."""
+    return (
+        randn(*lead, queries, SIZE, seed=3),
+        randn(*lead, keys, SIZE, seed=4),
+        randn(*lead, keys, VALUE_SIZE, seed=5),
+    )
+
+
+def leaf(tensor: Tensor) -> Tensor:
+    """A copy that collects its gradient."""
+    return tensor.detach().clone().requires_grad_()
+
+
+def seeded(attention: Attention, *arguments: object) -> object:
+    """A reading whose noise is the same at every call with the same shapes."""
+    torch.manual_seed(6)
+    return attention(*arguments)
+
+
+def equal(actual: Tensor, expected: Tensor, tolerance: float = 1e-10) -> None:
+    torch.testing.assert_close(actual, expected, rtol=0, atol=tolerance)

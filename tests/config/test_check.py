@@ -1,0 +1,161 @@
+"""Bad configurations, and exactly what is said about them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from zoo.config import ConfigError, resolvers
+from zoo.config.check import check
+from zoo.config.compose import compose_jobs
+from zoo.config.frozen import Config
+
+CONF = Path(__file__).parents[2] / "conf"
+
+
+def said(problem: Callable[[], object]) -> str:
+    with pytest.raises(ConfigError) as caught:
+        problem()
+    return str(caught.value)
+
+
+def test_everything_mistyped_is_said_at_once() -> None:
+    resolvers.register()
+    line = [
+        "decoding=beem",
+        "sed=3",
+        "data.tokenizer.size=5000",
+        "data=multi30k",
+        "optimizer.lrr=1",
+        "scheduler.warmup_steps=5",
+        "trainer.foo.bar=3",
+    ]
+    assert (
+        said(lambda: compose_jobs(CONF, line, False))
+        == """5 problems in the configuration, nothing was run:
+  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, greedy, sample
+  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, decoding, \
+experiment, logger, model, name, optimizer, paths, scheduler, seed, selection, sweep, task, test, trainer
+  - optimizer.lrr=1: there is no lrr; did you mean lr? allowed: betas, eps, lr
+  - scheduler.warmup_steps=5: there is no warmup_steps; allowed: nothing
+  - trainer.foo.bar=3: there is no foo; allowed: accelerator, check_val_every_n_epoch, devices, \
+enable_model_summary, gradient_clip_val, limit_test_batches, limit_train_batches, limit_val_batches, \
+log_every_n_steps, max_epochs, max_steps, max_time, num_sanity_val_steps, precision, val_check_interval"""
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "multirun", "message"),
+    [
+        (["seed=1,2"], False, "seed=1,2: these are several values; add -m to run a sweep over them"),
+        (["seed=["], False, "seed=[: no viable alternative at input '['"),
+        (["seed=1,["], True, "no viable alternative at input '1,['"),
+        (["seed=1,2", "attention=dot,genral"], True, "did you mean general? allowed: additive"),
+        (["data.batch_tokens=${nothing}"], False, "data.batch_tokens: Interpolation key 'nothing' not found"),
+        (["data.batch_tokens=???"], False, "data.batch_tokens: Missing mandatory value: data.batch_tokens"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_hydra_cannot_read(line: list[str], multirun: bool, message: str) -> None:
+    resolvers.register()
+    assert message in said(lambda: compose_jobs(CONF, line, multirun))
+
+
+def spoil(config: Config, **values: object) -> Config:
+    """Sets `a__b=value` at a.b."""
+    for key, value in values.items():
+        *path, last = key.split("__")
+        node = config
+        for part in path:
+            node = node[part]
+        node[last] = value
+    return config
+
+
+GOLDEN: list[tuple[dict[str, object], str]] = [
+    (
+        {"model__hiden_size": 4},
+        "model.hiden_size: Seq2Seq takes no hiden_size; did you mean hidden_size? allowed: bidirectional, "
+        "decoder, dropout, embedding_size, hidden_size, layers, recurrent, reverse_source, spec, "
+        "tie_embeddings",
+    ),
+    ({"model__layers": "two"}, "model.layers: Seq2Seq takes a whole number, got 'two'"),
+    ({"model__layers": True}, "model.layers: Seq2Seq takes a whole number, got True"),
+    ({"model__dropout": None}, "model.dropout: Seq2Seq takes a number, got None"),
+    ({"model__hidden_size": 7}, "model: hidden_size=7 cannot be divided among 2 directions"),
+    (
+        {"model__tie_embeddings": True},
+        "model: tie_embeddings needs one vocabulary for both sides; data set 'placeholder' has two "
+        "(8 and 8 entries): set data.tokenizer.joint=true",
+    ),
+    ({"model__decoder": 3}, "model.decoder: Seq2Seq takes something to build, got 3"),
+    ({"decoding__beam_size": 0}, "decoding: beam_size must be at least 1, got 0"),
+    ({"data__batch_tokens": -1}, "data: batch_tokens must be at least 1, got -1"),
+    ({"data__corpus__test": 0}, "data.corpus: test must be at least 1, got 0"),
+    ({"optimizer__lr": -1.0}, "optimizer: Invalid learning rate: -1.0"),
+    ({"seed": "one"}, "seed: must be a whole number, got 'one'"),
+    (
+        {"trainer__precision": "bf16-mixd"},
+        "trainer.precision: Trainer takes 64, 32, 16, 'transformer-engine', 'transformer-engine-float16', "
+        "'16-true', '16-mixed', 'bf16-true', 'bf16-mixed', '32-true', '64-true', '64', '32', '16', 'bf16' "
+        "or null, got 'bf16-mixd'; did you mean 'bf16-mixed'?",
+    ),
+    (
+        {"trainer__max_epochs": -1},
+        "trainer: training would never end: give one of max_epochs, max_steps, max_time",
+    ),
+    (
+        {"trainer__devices": 2},
+        "trainer.devices: a run trains on one device; start a sweep to use several at once",
+    ),
+    (
+        {"attention": {"_target_": "zoo.attention.Location", "_partial_": True, "maximum_length": 5}},
+        "attention.maximum_length: 5 positions are scored, but data.maximum_length=48: leave "
+        "attention.maximum_length alone, or shorten the data",
+    ),
+    (
+        {"selection": {"_target_": "zoo.attention.Hard", "_partial_": True}, "task__reinforce": None},
+        "selection: Hard samples what it reads, which only task.reinforce can train; give task.reinforce, "
+        "or take selection=soft or selection=gumbel_hard",
+    ),
+    (
+        {"optimizer___target_": "torch.optim.Adamm"},
+        "optimizer._target_: 'torch.optim.Adamm' does not exist: torch.optim has no Adamm; "
+        "did you mean Adam?",
+    ),
+    ({"foo": 1}, "foo: no such setting; allowed: attention, callbacks, check, data"),
+    ({"paths__data": "/x"}, "paths.data: no such setting; did you mean data_dir?"),
+]
+
+
+@pytest.mark.parametrize(("values", "message"), GOLDEN, ids=[" ".join(values) for values, _ in GOLDEN])
+def test_what_is_said(config: Config, values: dict[str, object], message: str) -> None:
+    text = said(lambda: check(spoil(config, **values)))
+    assert text.startswith("1 problem in the configuration, nothing was run:\n  - ")
+    assert message in text
+
+
+def test_a_missing_value_is_named(config: Config) -> None:
+    del config["data"]["batch_tokens"], config["seed"]
+    text = said(lambda: check(config))
+    assert "  - seed: is missing\n" in text
+    assert "  - data.batch_tokens: TranslationData needs it, and it is missing" in text
+
+
+def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
+    none = configure("model/decoder=none", "trainer=cpu")
+    check(none)
+    text = said(lambda: check(none, ["model/decoder=none", "attention=dot"]))
+    assert "attention: attention=dot changes nothing: the model has no attention; leave it out" in text
+    assert "selection" not in text
+
+
+def test_all_problems_of_a_stage_at_once(config: Config) -> None:
+    text = said(
+        lambda: check(spoil(config, data__batch_tokens=0, decoding__beam_size=0, model__hidden_size=7))
+    )
+    assert "2 problems" in text  # the network is only built from parts that can be built
+
+
+def test_the_default_is_fine(config: Config) -> None:
+    check(config)

@@ -1,0 +1,204 @@
+"""The translation task: its loss, its rewards, its free-running evaluation."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+import torch
+from torch import nn
+
+from data.toys import Reverse
+from data.translation import TranslationData
+from data.vocabulary import Words
+from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Soft
+from zoo.batch import Padded, TranslationBatch, decoder_pair
+from zoo.decoding import Beam, Greedy
+from zoo.networks.recurrent import GRU
+from zoo.networks.seq2seq import BahdanauDecoder, Seq2Seq
+from zoo.tasks.translation import TranslationTask
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> TranslationData:
+    corpus = Reverse(seed=1, symbols=6, minimum_length=2, maximum_length=5, train=200, validation=20, test=20)
+    module = TranslationData(
+        corpus=corpus,
+        tokenizer=Words(joint=True),
+        batch_tokens=256,
+        maximum_length=6,
+        seed=1,
+        cache_dir=tmp_path_factory.mktemp("cache"),
+    )
+    module.prepare_data()
+    module.setup()
+    return module
+
+
+def make_task(
+    data: TranslationData, selection: Callable[..., nn.Module] = Soft, **changes: Any
+) -> TranslationTask:
+    torch.manual_seed(0)
+    network = Seq2Seq(
+        spec=data.spec,
+        decoder=partial(BahdanauDecoder, attention={"score": Additive, "selection": selection}),
+        recurrent=GRU,
+        embedding_size=8,
+        hidden_size=16,
+        layers=1,
+        dropout=0.0,
+    )
+    parts: dict[str, Any] = {
+        "optimizer": partial(torch.optim.Adam, lr=0.01),
+        "scheduler": None,
+        "decoding": Beam(beam_size=3, length_penalty=1.0),
+        "label_smoothing": 0.1,
+        "reinforce": {"baseline": LearnedBaseline, "entropy_weight": 0.01},
+        "monitor": "val/exact_match",
+    }
+    return TranslationTask(network=network, spec=data.spec, **(parts | changes))
+
+
+def first_batch(data: TranslationData) -> TranslationBatch:
+    return next(iter(data.train_dataloader()))
+
+
+def quiet_trainer(folder: Path, **options: Any) -> pl.Trainer:
+    return pl.Trainer(
+        default_root_dir=folder,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        **options,
+    )
+
+
+def record(task: TranslationTask, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    logged: dict[str, Any] = {}
+    monkeypatch.setattr(task, "log_dict", lambda values, **_: logged.update(values))
+    return logged
+
+
+def test_the_loss_is_smoothed_cross_entropy_per_real_token(
+    data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, batch = make_task(data), first_batch(data)
+    record(task, monkeypatch)
+    inputs, labels = decoder_pair(batch.target)
+    log_probs = task.network.logits(task.network.decode(task.network.encode(batch.source), inputs).features)
+    log_probs = log_probs.detach().double().log_softmax(-1)
+    total, tokens, size = 0.0, 0, log_probs.shape[-1]
+    for row, length in enumerate(labels.lengths.tolist()):
+        for position in range(length):
+            here = log_probs[row, position]
+            total -= 0.9 * float(here[labels.ids[row, position]]) + 0.1 / size * float(here.sum())
+            tokens += 1
+    assert task.training_step(batch, 0).item() == pytest.approx(total / tokens, rel=1e-5)
+
+
+def test_sampled_readings_are_rewarded_with_what_they_can_still_change(
+    data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, batch = make_task(data, Hard, label_smoothing=0.0), first_batch(data)
+    logged = record(task, monkeypatch)
+    assert task.reinforce is not None
+    seen: dict[str, Any] = {}
+    inner = task.reinforce.forward
+    monkeypatch.setattr(task.reinforce, "forward", lambda **given: seen.update(given) or inner(**given))
+    loss = task.training_step(batch, 0)
+    # The first step's reward is the sentence's log-likelihood: their sum is the cross-entropy's.
+    lengths = batch.target.lengths - 1
+    assert float(seen["reward"][:, 0].sum()) == pytest.approx(
+        -float(logged["train/cross_entropy"] * lengths.sum()), rel=1e-4
+    )
+    last = seen["reward"].gather(1, (lengths - 1)[:, None])
+    assert (last > seen["reward"][:, :1]).all()
+    assert {
+        "train/reinforce",
+        "train/baseline_mse",
+        "train/entropy",
+        "train/reward",
+        "train/advantage_std",
+    } <= set(logged)
+    loss.backward()
+    score = task.network.decoder.attention.score  # type: ignore[attr-defined]
+    assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
+
+
+@pytest.mark.parametrize("selection", [Soft, GumbelHard])
+def test_what_does_not_sample_has_no_reinforce_parameters(
+    data: TranslationData, selection: Callable[..., nn.Module]
+) -> None:
+    task = make_task(data, selection)
+    assert task.reinforce is None
+    assert not [name for name, _ in task.named_parameters() if "baseline" in name]
+
+
+def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: TranslationData) -> None:
+    task = make_task(data).eval()
+    texts = ["a b c d e", "f", "b a", "c c c c"]
+    together = task.translate(texts)
+    alone = [task.translate([text])[0] for text in texts]
+    for text, many, one in zip(texts, together, alone, strict=True):
+        assert many[0].text == one[0].text
+        assert many[0].score == pytest.approx(one[0].score, abs=1e-5)
+        assert many[0].source_tokens == [*text.split(), "</s>"]
+        assert many[0].weights is not None
+        assert many[0].weights.shape == (len(many[0].tokens), len(many[0].source_tokens))
+        torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
+
+
+def test_no_translation_depends_on_dropout(data: TranslationData) -> None:
+    """Lightning leaves evaluation mode to its loops; whoever calls `translate` may still be training."""
+    task = make_task(data).eval()
+    assert task.translate(["a b"], Greedy())[0][0].score == task.translate(["a b"], Greedy())[0][0].score
+
+
+def test_validation_and_test_run_free_and_list_predictions_in_the_datas_order(
+    data: TranslationData, tmp_path: Path
+) -> None:
+    task = make_task(data)
+    trainer = quiet_trainer(tmp_path, max_epochs=30)
+    trainer.fit(task, datamodule=data)
+    values = {name: float(value) for name, value in trainer.callback_metrics.items()}
+    assert {
+        "val/bleu",
+        "val/chrf",
+        "val/exact_match",
+        "val/tf_loss",
+        "val/tf_perplexity",
+        "val/alignment_accuracy",
+    } <= set(values)
+    assert values["val/tf_perplexity"] == pytest.approx(math.exp(values["val/tf_loss"]), rel=1e-4)
+    trainer.test(task, datamodule=data, verbose=False)
+    for split in ("val", "test"):
+        rows = task.predictions[split]
+        assert [row["id"] for row in rows] == list(range(20))
+        right = sum(row["prediction"] == row["references"][0] for row in rows) / 20
+        assert float(trainer.callback_metrics.get(f"{split}/exact_match", right)) == pytest.approx(right)
+    assert all(row["references"] == [row["input"][::-1]] for row in task.predictions["test"])
+    assert task.signatures["bleu"].startswith("nrefs:1|case:mixed")
+
+
+def test_mixed_precision_gives_nearly_the_same_loss(
+    data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    task, batch = make_task(data), first_batch(data)
+    record(task, monkeypatch)
+    exact = task.training_step(batch, 0).item()
+    with torch.autocast("cpu", torch.bfloat16):
+        mixed = task.training_step(batch, 0)
+    assert mixed.dtype == torch.float32
+    assert mixed.item() == pytest.approx(exact, rel=0.01)
+
+
+def test_the_decoder_reads_bos_first_and_must_predict_eos_last() -> None:
+    inputs, labels = decoder_pair(Padded(torch.tensor([[2, 5, 6, 3], [2, 7, 3, 0]]), torch.tensor([4, 3])))
+    assert [row[:length].tolist() for row, length in zip(*inputs, strict=True)] == [[2, 5, 6], [2, 7]]
+    assert [row[:length].tolist() for row, length in zip(*labels, strict=True)] == [[5, 6, 3], [7, 3]]
