@@ -23,13 +23,14 @@ def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
 
 
 def measure(
-    build: Callable[[int], tuple[torch.nn.Module, Callable[..., torch.Tensor]]],
+    build: Callable[[int], tuple[torch.nn.Module, Callable[..., torch.Tensor]]], mixed: bool = False
 ) -> None:
     """Times optimiser steps over all batches, again and again, and prints the median tokens per second.
 
     Args:
         build: from the vocabulary's size to a model and its loss
             `(source, source_lengths, target with BOS and EOS, target_lengths) -> scalar`.
+        mixed: under bfloat16 autocast.
     """
     torch.set_num_threads(2)
     torch.manual_seed(1)
@@ -42,7 +43,9 @@ def measure(
 
     def once() -> None:
         for batch in batches:
-            loss(*batch).backward()
+            with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+                total = loss(*batch)
+            total.backward()
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad()

@@ -45,7 +45,7 @@ class Recurrent(nn.Module, ABC):
 
 
 class GRU(Recurrent):
-    """Gated recurrent unit (Cho et al. 2014, eq. 5-8), torch's form: the reset gate acts after the product."""
+    """Gated recurrent unit (Cho et al. 2014, eq. 5-8) as torch has it: reset acts after the product."""
 
     parts = 1
 

@@ -169,7 +169,7 @@ class TranslationTask(pl.LightningModule):
     def _reinforce_terms(
         self, reinforce: Reinforce, decoded: Any, logits: Tensor, labels: Padded
     ) -> dict[str, Tensor]:
-        """Rewards a reading with the log-likelihood of its own and all later tokens: all that it can change."""
+        """Rewards a reading with the log-likelihood of its own and all later tokens, which it can change."""
         log_likelihood = -F.cross_entropy(
             logits.mT, labels.ids, ignore_index=self.target.pad, reduction="none"
         )
