@@ -1,8 +1,8 @@
 """Training speed of the recurrent Seq2Seq beside its peers, on identical batches in one run.
 
 Bidirectional LSTM with 256 units per direction, LSTM decoder with 512, embeddings 256, Bahdanau's score,
-input feeding, dropout 0.2, label smoothing 0.1, AdamW, clipping. Data: Multi30k English to German, joint BPE of
-10,000, length buckets of 4,096 tokens. The figure is real (not padded) target tokens per second. Sides run
+input feeding, dropout 0.2, label smoothing 0.1, AdamW, clipping. Data: Multi30k English to German, joint BPE
+of 10,000, length buckets of 4,096 tokens. The figure is real (not padded) target tokens per second. Sides run
 in turn, each in its own process; the ratio is taken round by round.
 
     python benchmarks/seq2seq_training.py --peer joeynmt=PYTHON --peer opennmt=PYTHON

@@ -37,14 +37,11 @@ SCORES: dict[str, Callable[..., Score]] = {
     "additive": partial(Additive, hidden_size=5),
     "linear_concat": LinearConcat,
     "cosine": Cosine,
-    "cosine_scalar": partial(Cosine, strength_from_query=False),
     "location": partial(Location, maximum_length=12),
 }
 SELECTIONS: dict[str, Callable[..., Selection]] = {
     "soft": Soft,
-    "soft_warm": partial(Soft, temperature=2.0),
     "hard": Hard,
-    "hard_sampled": partial(Hard, sample_at_test=True),
     "gumbel_hard": partial(GumbelHard, temperature=0.7),
     "local_monotonic": partial(LocalMonotonic, window=2),
     "local_predictive": partial(LocalPredictive, window=2),

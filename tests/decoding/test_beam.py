@@ -237,12 +237,14 @@ def test_no_sentences() -> None:
 
 
 @pytest.mark.parametrize("size", [3, 64, 100, 640, 1000, 1003])
-def test_top_is_topk(size: int) -> None:
-    values = torch.randn(3, 2, size, generator=torch.Generator().manual_seed(size))
-    found, ids = top(values, 3)
-    expected = values.topk(3, dim=-1)
-    assert torch.equal(found, expected.values)
-    assert torch.equal(ids, expected.indices)
+def test_top_is_a_stable_sort(size: int) -> None:
+    generator = torch.Generator().manual_seed(size)
+    values = torch.randn(3, 2, size, generator=generator)
+    for one in (values, values.round(), -values.abs().round(), (4 * values).round().abs().log()):
+        found, ids = top(one, 3)
+        expected = one.sort(dim=-1, descending=True, stable=True)
+        assert torch.equal(found, expected.values[..., :3])
+        assert torch.equal(ids, expected.indices[..., :3])
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,17 @@ from collections.abc import Collection, Iterator
 from typing import Any
 
 import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
 
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import TARGET, instantiate, refusals
-from zoo.config.problems import ConfigError, Problem, joined, unknown
+from zoo.config.problems import ConfigError, Problem, joined, similar, unknown
 from zoo.config.rules import RULES
-from zoo.config.values import annotations, described, fits
-from zoo.spec import DataSpec, TextSpec
+from zoo.config.values import annotations, choices, described, fits
+from zoo.spec import DataSpec
+from zoo.text import SPECIAL_TOKENS, text_spec
 
 _VALUES = {
     "name": str,
@@ -111,9 +114,8 @@ def _signature(node: dict[str, Any], key: str) -> Iterator[Problem]:
             and not (isinstance(value, dict) and TARGET in value)
             and not fits(value, kinds[name])
         ):
-            yield Problem(
-                joined(key, name), f"{target.__name__} takes {described(kinds[name])}, got {value!r}"
-            )
+            message = f"{target.__name__} takes {described(kinds[name])}, got {value!r}"
+            yield Problem(joined(key, name), message + similar(str(value), choices(kinds[name])))
     if not node.get("_partial_") and "_args_" not in node:
         for name in sorted(takes - node.keys()):
             if parameters[name].default is inspect.Parameter.empty:
@@ -123,38 +125,43 @@ def _signature(node: dict[str, Any], key: str) -> Iterator[Problem]:
 def _refused(config: Config) -> list[Problem]:
     """Builds what needs no data and no memory, so that constructors say themselves what they refuse."""
     problems = []
-    built: dict[str, Any] = {}
-    for key in ("decoding", "data", "model", "optimizer", "scheduler"):
+    parts: dict[str, Any] = {}
+    for key in ("decoding", "data", "model", "optimizer", "scheduler", "task"):
         try:
-            built[key] = instantiate(config[key], key) if config[key] is not None else None
+            parts[key] = instantiate(config[key], key)
         except ConfigError as error:
             problems += error.problems
     if problems:
         return problems
-    with torch.device("meta"):
-        try:
-            network = built["model"](spec=_placeholder(config))
-        except (TypeError, ValueError) as error:
-            return [Problem("model", str(error))]
+    spec = placeholder(config)
+    key = "model"
     try:
-        optimizer = built["optimizer"](network.parameters())
+        with torch.device("meta"):
+            network = parts[key](spec=spec)
+            key = "task"
+            task = parts[key](network=network, spec=spec)
+        key = "optimizer"
+        optimizer = parts[key](task.parameters())
+        key = "scheduler"
+        if parts[key] is not None:
+            parts[key](optimizer)
     except (TypeError, ValueError) as error:
-        return [Problem("optimizer", str(error))]
-    if built["scheduler"] is not None:
-        try:
-            built["scheduler"](optimizer)
-        except (TypeError, ValueError) as error:
-            return [Problem("scheduler", str(error))]
+        return [Problem(key, str(error))]
     return []
 
 
-def _placeholder(config: Config) -> DataSpec:
+def _vocabulary(word: str) -> str:
+    words = {token: number for number, token in enumerate((*SPECIAL_TOKENS, word))}
+    return str(Tokenizer(WordLevel(words, unk_token=SPECIAL_TOKENS[1])).to_str())
+
+
+def placeholder(config: Config) -> DataSpec:
     """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be."""
     data = config["data"]
     longest = data.get("maximum_length", 2)
     joint = (data.get("tokenizer") or {}).get("joint", False)
     sides = [
-        TextSpec(tokenizer=name, size=8, maximum_length=longest)
-        for name in ("source", "source" if joint else "target")
+        text_spec(_vocabulary(word), maximum_length=longest)
+        for word in ("source", "source" if joint else "target")
     ]
     return DataSpec(name="placeholder", source=sides[0], target=sides[1], test_hash="", vocabulary_hash="")

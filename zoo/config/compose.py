@@ -116,12 +116,15 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 def _split(overrides: Sequence[str]) -> list[list[str]]:
     """A sweep's jobs. What another sweeper will draw (an interval, a choice it steers) is left out here."""
-    try:
-        parsed = OverridesParser.create(GlobalHydra.instance().config_loader()).parse_overrides(
-            list(overrides)
-        )
-    except HydraException as error:
-        raise ConfigError([Problem("", _first_line(error))]) from error
+    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+    parsed, problems = [], []
+    for override in overrides:
+        try:
+            parsed += parser.parse_overrides([override])
+        except HydraException as error:
+            problems.append(Problem(override, _first_line(error)))
+    if problems:
+        raise ConfigError(problems)
     kept = [one for one in parsed if not one.is_sweep_override() or one.is_discrete_sweep()]
     return [job for batch in BasicSweeper.split_arguments(kept, None) for job in batch]
 
@@ -162,6 +165,8 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     parent, part = base, ""
     for part in key.split("."):
         node = OmegaConf.select(parent, part) if part in parent else None
+        if part in parent and node is None:
+            return f"{part} is null, so there is nothing in it"
         if not isinstance(node, DictConfig):
             break
         parent = node

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import OmegaConfBaseException
+from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from zoo.config.problems import ConfigError, Problem
 from zoo.runs.files import write_text
@@ -36,6 +36,8 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
             # A relative path belongs to the folder where it was typed.
             paths[name] = os.path.abspath(os.path.expanduser(paths[name]))
         plain: Config = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
+    except MissingMandatoryValue as error:
+        raise ConfigError([Problem(str(error.full_key), "has no value")]) from error
     except OmegaConfBaseException as error:
         raise ConfigError(
             [Problem(str(error.full_key or ""), str(error.msg or error).splitlines()[0])]

@@ -38,9 +38,13 @@ class ConfigError(ValueError):
 def unknown(name: str, allowed: Iterable[str]) -> str:
     """The tail of a message about a name that does not exist: the nearest that does, and all that do."""
     names = sorted(allowed)
-    matches = difflib.get_close_matches(name, names, n=1)
-    meant = f"; did you mean {matches[0]}?" if matches else ";"
-    return f"{meant} allowed: {', '.join(names) if names else 'nothing'}"
+    return f"{similar(name, names) or ';'} allowed: {', '.join(names) if names else 'nothing'}"
+
+
+def similar(name: str, allowed: Iterable[str]) -> str:
+    """`; did you mean X?`, or nothing where nothing is near."""
+    matches = difflib.get_close_matches(name, list(allowed), n=1)
+    return f"; did you mean {matches[0]}?" if matches else ""
 
 
 def joined(key: str, part: Any) -> str:

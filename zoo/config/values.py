@@ -36,10 +36,19 @@ def fits(value: Any, annotation: Any) -> bool:
 
 
 def _fits_other(value: Any, annotation: Any) -> bool:
-    """Something built or a container never is a number or a truth value; a text may be parsed, so it fits."""
-    if not isinstance(value, bool | int | float):
+    """What is built, or a container, never is a number or a truth value; a text may be parsed, so it fits."""
+    if not isinstance(value, bool | int | float) or annotation in (Any, object):
         return True
-    return not isinstance(annotation, type) or annotation is object or isinstance(value, annotation)
+    if get_origin(annotation) is not None:
+        return False
+    return not isinstance(annotation, type) or isinstance(value, annotation)
+
+
+def choices(annotation: Any) -> list[str]:
+    """The texts among which an annotation lets choose."""
+    if get_origin(annotation) is Literal:
+        return [option for option in get_args(annotation) if isinstance(option, str)]
+    return [choice for option in get_args(annotation) for choice in choices(option)]
 
 
 def described(annotation: Any) -> str:
@@ -47,6 +56,8 @@ def described(annotation: Any) -> str:
     origin = get_origin(annotation)
     if origin in (Union, types.UnionType):
         return " or ".join(described(option) for option in get_args(annotation))
+    if origin is Callable:
+        return "something to build"
     if origin is Literal:
         return ", ".join(repr(option) for option in get_args(annotation))
     if annotation in (None, type(None)):

@@ -1,0 +1,181 @@
+"""Each score against a loop written from its paper's equation."""
+
+import math
+import re
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from attention_cases import SIZE, equal, inputs, randn, randomise
+from attention_cases import SCORES as COMBINED
+from torch import Tensor, nn
+
+from zoo.attention import Additive, Cosine, Dot, General, LinearConcat, Location, ScaledDot, Score
+
+SCORES = {**COMBINED, "cosine_scalar": partial(Cosine, strength_from_query=False)}
+
+Align = Callable[[Score, Tensor, Tensor, int], Tensor]
+
+
+def dot(_: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return sum(s[j] * h[j] for j in range(len(s)))
+
+
+def scaled_dot(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return dot(score, s, h, i) / math.sqrt(len(s))
+
+
+def general(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return dot(score, s, score.W.weight @ h, i)
+
+
+def additive(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return dot(score, score.v.weight[0], torch.tanh(score.W.weight @ s + score.U.weight @ h), i)
+
+
+def linear_concat(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return dot(score, torch.cat([score.w_s.weight, score.w_h.weight], 1)[0], torch.cat([s, h]), i)
+
+
+def cosine(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    strength = torch.log(1 + torch.exp(dot(score, score.w.weight[0], s, i) + score.b))
+    return (strength * dot(score, s, h, i) / (dot(score, s, s, i) * dot(score, h, h, i)).sqrt())[0]
+
+
+def cosine_scalar(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return (torch.log(1 + torch.exp(score.b)) * nn.functional.cosine_similarity(s, h, dim=0))[0]
+
+
+def location(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return (score.W.weight @ s)[i]
+
+
+EQUATIONS: dict[str, Align] = {
+    "dot": dot,
+    "scaled_dot": scaled_dot,
+    "general": general,
+    "additive": additive,
+    "linear_concat": linear_concat,
+    "cosine": cosine,
+    "cosine_scalar": cosine_scalar,
+    "location": location,
+}
+
+
+def make(name: str, **sizes: int | None) -> Score:
+    return randomise(SCORES[name](**{"query_size": SIZE, "key_size": SIZE, **sizes})).double()
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_the_equation(name: str) -> None:
+    score = make(name)
+    query, keys, _ = inputs(2)
+    actual = score(query, score.project_keys(keys))
+    for b in range(query.shape[0]):
+        for q in range(query.shape[1]):
+            for i in range(keys.shape[1]):
+                equal(actual[b, q, i], EQUATIONS[name](score, query[b, q], keys[b, i], i))
+
+
+@pytest.mark.parametrize("name", ["general", "additive", "linear_concat", "location"])
+def test_query_and_key_sizes_may_differ(name: str) -> None:
+    score = make(name, query_size=5, key_size=3)
+    query, keys = randn(2, 6, 5), randn(2, 4, 3)
+    actual = score(query, score.project_keys(keys))
+    assert actual.shape == (2, 6, 4)
+    equal(actual[1, 5, 3], EQUATIONS[name](score, query[1, 5], keys[1, 3], 3))
+
+
+@pytest.mark.parametrize("kind", [Dot, ScaledDot, Cosine])
+def test_sizes_that_must_agree_are_named(kind: type[Score]) -> None:
+    with pytest.raises(ValueError, match=f"{kind.__name__}.* query_size=4 and key_size=6"):
+        kind(query_size=4, key_size=6)
+
+
+@pytest.mark.parametrize("name", ["query_size", "key_size", "heads"])
+def test_sizes_below_one_are_refused(name: str) -> None:
+    sizes = {"query_size": 4, "key_size": 4, "heads": 2, name: 0}
+    with pytest.raises(ValueError, match=f"General: {name}=0, must be at least 1"):
+        General(**sizes)
+
+
+def test_numbers_of_a_score_below_one_are_refused() -> None:
+    with pytest.raises(ValueError, match="hidden_size=0, must be at least 1"):
+        Additive(query_size=4, key_size=4, hidden_size=0)
+    with pytest.raises(ValueError, match="maximum_length=0, must be at least 1"):
+        Location(query_size=4, key_size=4, maximum_length=0)
+
+
+def test_scores_read_along_either_axis() -> None:
+    """A score is usable alone: normalised over queries instead of keys it says which query a key answers."""
+    score = make("additive")
+    query, keys, _ = inputs(2)
+    scores = score(query, score.project_keys(keys))
+    equal(scores.softmax(-2).sum(-2), torch.ones(2, keys.shape[1], dtype=torch.float64))
+
+
+def test_additive_is_luongs_concat_and_the_perceptron() -> None:
+    """vᵀ tanh(W s + U h) = vᵀ tanh(W' [s; h]) when W' is W and U side by side."""
+    score = make("additive", query_size=5, key_size=3)
+    side_by_side = torch.cat([score.W.weight, score.U.weight], 1)
+    query, keys = randn(2, 6, 5), randn(2, 4, 3)
+    pairs = torch.cat([query[:, :, None].expand(2, 6, 4, 5), keys[:, None].expand(2, 6, 4, 3)], -1)
+    perceptron = torch.tanh(pairs @ side_by_side.T) @ score.v.weight[0]
+    equal(score(query, score.project_keys(keys)), perceptron)
+
+
+def test_additive_has_as_many_hidden_units_as_the_query_by_default() -> None:
+    assert Additive(query_size=5, key_size=3).W.weight.shape == (5, 5)
+
+
+def test_linear_concat_reads_the_same_for_every_query() -> None:
+    score = make("linear_concat")
+    query, keys, _ = inputs(2)
+    scores = score(query, score.project_keys(keys))
+    assert (scores[:, 0] - scores[:, 1]).abs().min() > 1e-3
+    weights = scores.softmax(-1)
+    equal(weights, weights[:, :1].expand_as(weights))
+
+
+def test_scaled_dot_has_unit_variance_at_any_size() -> None:
+    for size in (4, 256):
+        query, keys = randn(1, 200, size, seed=1), randn(1, 200, size, seed=2)
+        score = ScaledDot(query_size=size, key_size=size)
+        assert score(query, score.project_keys(keys)).std() == pytest.approx(1, abs=0.1)
+
+
+def test_cosine_starts_with_unit_variance_and_sees_directions_only() -> None:
+    size = 256
+    torch.manual_seed(0)
+    score = Cosine(query_size=size, key_size=size, strength_from_query=False).double()
+    query, keys = randn(1, 200, size, seed=1), randn(1, 200, size, seed=2)
+    scores = score(query, score.project_keys(keys))
+    assert scores.std() == pytest.approx(1, abs=0.1)
+    equal(score(3 * query, score.project_keys(0.5 * keys)), scores)
+
+
+def test_cosine_of_nothing_is_zero_with_no_gradient() -> None:
+    score = make("cosine")
+    query = torch.zeros(1, 2, SIZE, dtype=torch.float64, requires_grad=True)
+    keys = torch.zeros(1, 3, SIZE, dtype=torch.float64, requires_grad=True)
+    scores = score(query, score.project_keys(keys))
+    scores.sum().backward()
+    for tensor in (scores, query.grad, keys.grad):
+        assert (tensor == 0).all()
+
+
+def test_location_sees_no_key_and_has_a_last_position() -> None:
+    score = Location(query_size=4, key_size=6, maximum_length=5)
+    assert score.project_keys(torch.randn(2, 5, 6)).shape == (2, 5, 0)
+    with pytest.raises(ValueError, match=re.escape("maximum_length=5 positions, given 6 keys")):
+        score(torch.randn(2, 1, 4), score.project_keys(torch.randn(2, 6, 6)))
+
+
+@pytest.mark.parametrize("name", SCORES)
+def test_parameters_start_like_those_of_a_linear_layer(name: str) -> None:
+    torch.manual_seed(0)
+    score = SCORES[name](query_size=SIZE, key_size=SIZE)
+    for key, parameter in score.named_parameters():
+        if key.endswith("weight"):
+            assert 0 < parameter.abs().max() <= parameter.shape[-1] ** -0.5

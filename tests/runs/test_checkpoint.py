@@ -1,0 +1,184 @@
+"""Checkpoints describe themselves; whatever is wrong with one is said in one clear error."""
+
+import os
+import pickle
+import zipfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from zoo.runs.checkpoint import (
+    CheckpointError,
+    contents,
+    find_checkpoint,
+    read_checkpoint,
+    require_vocabulary,
+    strip_optimizer,
+)
+from zoo.spec import DataSpec, TextSpec
+
+TEXT = TextSpec(tokenizer='{"tokens": "ü"}', size=9, maximum_length=12, language="de")
+SPEC = DataSpec("dates", TEXT, TEXT, test_hash="0" * 64, vocabulary_hash="1" * 64)
+CONFIG = {"name": "run", "model": {"_target_": "zoo.x", "sizes": [1, 2], "dropout": 0.1, "none": None}}
+
+
+def _checkpoint(**changes: Any) -> dict[str, Any]:
+    metrics = {
+        "val/bleu": torch.tensor(31.5),
+        "val/tf_loss": torch.tensor(2.0),
+        "train/loss": torch.tensor(1.0),
+    }
+    return {
+        "global_step": 120,
+        "state_dict": {"weight": torch.arange(4.0)},
+        "optimizer_states": [{"moment": torch.zeros(1000)}],
+        "lr_schedulers": [{}],
+        "loops": {},
+        "callbacks": {
+            "ModelCheckpoint{'monitor': None}": {"monitor": None},
+            "ModelCheckpoint{'monitor': 'val/bleu'}": {"monitor": "val/bleu"},
+        },
+        "zoo": contents(CONFIG, SPEC, metrics),
+        **changes,
+    }
+
+
+def _save(path: Path, **changes: Any) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(_checkpoint(**changes), path)
+    return path
+
+
+def test_a_run_folder_means_its_best_checkpoint(tmp_path: Path) -> None:
+    path = _save(tmp_path / "run" / "checkpoints" / "best.ckpt")
+    _save(tmp_path / "run" / "checkpoints" / "last.ckpt", global_step=999)
+    read = read_checkpoint(tmp_path / "run")
+    assert read.path == path
+    assert read.config == CONFIG
+    assert read.spec == SPEC
+    assert read.step == 120
+    assert torch.equal(read.state_dict["weight"], torch.arange(4.0))
+    assert read.metrics == {"val/bleu": 31.5, "val/tf_loss": 2.0}
+    assert read.metric == ("val/bleu", 31.5)
+    assert str(read) == f"{path} (step 120, val/bleu 31.5)"
+
+
+def test_a_file_is_read_as_it_is_named(tmp_path: Path) -> None:
+    last = _save(tmp_path / "checkpoints" / "last.ckpt", global_step=999)
+    assert read_checkpoint(last).step == 999
+
+
+def test_other_weights_are_never_taken_silently(tmp_path: Path) -> None:
+    _save(tmp_path / "run" / "checkpoints" / "last.ckpt")
+    with pytest.raises(CheckpointError, match=r"no checkpoints/best\.ckpt; it has checkpoints/last\.ckpt"):
+        find_checkpoint(tmp_path / "run")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(CheckpointError, match="it has none at all"):
+        find_checkpoint(tmp_path / "empty")
+
+
+def test_a_mistyped_path_gets_the_nearest_match(tmp_path: Path) -> None:
+    _save(tmp_path / "dates_bahdanau" / "checkpoints" / "best.ckpt")
+    for wrong in ("dates_bahdanua", "dates_bahdanua/checkpoints/best.ckpt"):
+        with pytest.raises(CheckpointError, match=r"does not exist; did you mean .*dates_bahdanau"):
+            read_checkpoint(tmp_path / wrong)
+    with pytest.raises(CheckpointError, match=r"does not exist; did you mean .*best\.ckpt"):
+        read_checkpoint(tmp_path / "dates_bahdanau" / "checkpoints" / "bst.ckpt")
+
+
+class _Hostile:
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch {self.marker}",)
+
+
+@pytest.mark.parametrize("place", ["state_dict", "zoo", "callbacks"])
+def test_a_hostile_checkpoint_runs_nothing(tmp_path: Path, place: str) -> None:
+    marker = tmp_path / "marker"
+    path = _save(tmp_path / "a.ckpt", **{place: {"evil": _Hostile(marker)}})
+    with pytest.raises(
+        CheckpointError, match=r"a\.ckpt is refused: it holds \S+\.system, and Python objects could"
+    ):
+        read_checkpoint(path)
+    with pytest.raises(CheckpointError, match="refused"):
+        strip_optimizer(path)
+    assert not marker.exists()
+
+
+def test_a_hostile_pickle_without_an_archive_runs_nothing(tmp_path: Path) -> None:
+    path, marker = tmp_path / "a.ckpt", tmp_path / "marker"
+    path.write_bytes(pickle.dumps(_Hostile(marker)))
+    with pytest.raises(CheckpointError, match=r"a\.ckpt is "):
+        read_checkpoint(path)
+    assert not marker.exists()
+
+
+def _zip_of_text(path: Path) -> None:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hello.txt", "hello")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"this is no checkpoint\n" * 100),
+        lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+        _zip_of_text,
+    ],
+    ids=["empty", "text", "truncated", "another archive"],
+)
+def test_a_damaged_file_is_one_clear_error(tmp_path: Path, damage: Any) -> None:
+    path = _save(tmp_path / "a.ckpt")
+    damage(path)
+    with pytest.raises(CheckpointError, match=r"a\.ckpt is not a readable checkpoint: .") as raised:
+        read_checkpoint(path)
+    assert "\n" not in str(raised.value)
+    assert len(str(raised.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"zoo": {**contents(CONFIG, SPEC), "format": 7}}, "has checkpoint format 7 .* reads format 1"),
+        ({"zoo": None}, "is not a checkpoint of this project"),
+        ({"zoo": {"format": 1}}, "is damaged: KeyError: 'config'"),
+        ({"zoo": {**contents(CONFIG, SPEC), "spec": {"name": "x"}}}, "is damaged"),
+    ],
+)
+def test_checkpoints_of_another_kind(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(CheckpointError, match=message):
+        read_checkpoint(_save(tmp_path / "a.ckpt", **changes))
+    torch.save([1, 2], tmp_path / "list.ckpt")
+    with pytest.raises(CheckpointError, match="is not a checkpoint of this project"):
+        read_checkpoint(tmp_path / "list.ckpt")
+
+
+def test_without_a_monitor_no_metric_is_claimed(tmp_path: Path) -> None:
+    read = read_checkpoint(_save(tmp_path / "a.ckpt", callbacks={}))
+    assert read.metric is None
+    assert str(read).endswith("(step 120)")
+
+
+def test_stripping_leaves_the_optimiser_out_and_the_rest_alone(tmp_path: Path) -> None:
+    path = _save(tmp_path / "a.ckpt")
+    before, size = read_checkpoint(path), path.stat().st_size
+    strip_optimizer(path)
+    after = read_checkpoint(path)
+    assert torch.equal(before.state_dict["weight"], after.state_dict["weight"])
+    assert replace(before, state_dict={}) == replace(after, state_dict={})
+    assert "optimizer_states" not in torch.load(path, weights_only=True)
+    assert path.stat().st_size < size - 3000
+
+
+def test_another_vocabulary_is_refused() -> None:
+    require_vocabulary(SPEC, replace(SPEC, name="other name, same words"))
+    with pytest.raises(
+        CheckpointError, match=r"another vocabulary \(dates, 1111.*than the data has \(new, 2222"
+    ):
+        require_vocabulary(replace(SPEC, name="new", vocabulary_hash="2" * 64), SPEC)

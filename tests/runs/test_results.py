@@ -1,0 +1,196 @@
+"""results.json: every agreed field, and a hash that groups what may be compared."""
+
+import json
+import subprocess
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.runs import results as module
+from zoo.runs.checkpoint import Checkpoint
+from zoo.runs.results import commit, config_hash, results, versions, write_results
+from zoo.spec import DataSpec
+
+SPEC = DataSpec("dates", None, None, test_hash="ab", vocabulary_hash="cd")
+CONFIG: dict[str, Any] = {
+    "name": "run",
+    "experiment": "dates_bahdanau",
+    "sweep": None,
+    "seed": 3,
+    "attention": {"_target_": "zoo.attention.Additive"},
+    "selection": {"_target_": "zoo.attention.Soft"},
+    "model": {"hidden_size": 256},
+    "data": {
+        "corpus": {"seed": 1},
+        "seed": 3,
+        "num_workers": 0,
+        "cache_dir": "/home/a/cache/zoo",
+        "batch_tokens": 4096,
+    },
+    "task": {"label_smoothing": 0.1},
+    "optimizer": {"lr": 0.001},
+    "scheduler": None,
+    "decoding": {"beam_size": 5},
+    "trainer": {
+        "precision": "32-true",
+        "max_epochs": 9,
+        "max_steps": -1,
+        "log_every_n_steps": 20,
+        "devices": 1,
+    },
+    "callbacks": {"samples": {"sentences": 4}},
+    "logger": {"wandb": {}},
+    "paths": {"cache_dir": "/home/a/cache", "run_dir": "/home/a/runs/1"},
+}
+
+
+def _with(key: str, value: Any) -> dict[str, Any]:
+    config: dict[str, Any] = deepcopy(CONFIG)
+    *parents, last = key.split(".")
+    node = config
+    for parent in parents:
+        node = node[parent]
+    node[last] = value
+    return config
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("attention._target_", "zoo.attention.Dot"),
+        ("selection._target_", "zoo.attention.Hard"),
+        ("model.hidden_size", 512),
+        ("data.batch_tokens", 2048),
+        ("data.corpus.seed", 2),
+        ("task.label_smoothing", 0.0),
+        ("optimizer.lr", 0.002),
+        ("scheduler", {"warmup": 10}),
+        ("decoding.beam_size", 1),
+        ("trainer.precision", "bf16-mixed"),
+        ("trainer.max_epochs", 10),
+        ("trainer.max_steps", 100),
+        ("trainer.devices", 2),
+    ],
+)
+def test_the_hash_covers_whatever_changes_a_result(key: str, value: Any) -> None:
+    assert config_hash(_with(key, value)) != config_hash(CONFIG)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("seed", 4),
+        ("data.seed", 4),
+        ("data.num_workers", 2),
+        ("name", "other"),
+        ("sweep", "sweep"),
+        ("callbacks", {}),
+        ("logger", {}),
+        ("trainer.log_every_n_steps", 1),
+    ],
+)
+def test_the_hash_leaves_out_seed_and_logging(key: str, value: Any) -> None:
+    assert config_hash(_with(key, value)) == config_hash(CONFIG)
+
+
+def test_the_hash_leaves_out_where_things_lie() -> None:
+    elsewhere = json.loads(json.dumps(CONFIG).replace("/home/a", "/mnt/b"))
+    assert elsewhere != CONFIG
+    assert config_hash(elsewhere) == config_hash(CONFIG)
+
+
+def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:
+    assert config_hash(dict(reversed(CONFIG.items()))) == config_hash(CONFIG)
+
+
+def test_every_field(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(
+        path=tmp_path / "checkpoints" / "best.ckpt",
+        config=CONFIG,
+        spec=SPEC,
+        state_dict={},
+        step=120,
+        metrics={"val/bleu": 31.5, "val/tf_loss": 2.0},
+        monitor="val/bleu",
+    )
+    written = results(
+        config=CONFIG,
+        spec=SPEC,
+        checkpoint=checkpoint,
+        folder=tmp_path,
+        test={"test/bleu": 30.0, "test_unseen/bleu": 20.0, "step": 120.0},
+        test_splits=["test", "test_unseen"],
+        parameters=7,
+        seconds=1.5,
+        per_second={"tokens": 1000.0},
+        peak_memory_bytes=99,
+        signatures={"bleu": "nrefs:1"},
+    )
+    write_results(tmp_path, written)
+    read = json.loads((tmp_path / "results.json").read_text())
+    assert read == written
+    assert set(read) == {
+        *("experiment", "name", "sweep", "seed", "checkpoint", "test", "test_unseen", "val", "parameters"),
+        *("seconds", "per_second", "peak_memory_bytes", "machine", "versions", "commit", "test_hash"),
+        *("vocabulary_hash", "config_hash", "signatures"),
+    }
+    assert read["checkpoint"] == {
+        "file": "checkpoints/best.ckpt",
+        "step": 120,
+        "metric": "val/bleu",
+        "value": 31.5,
+    }
+    assert read["test"] == {"bleu": 30.0}
+    assert read["test_unseen"] == {"bleu": 20.0}
+    assert read["val"] == {"bleu": 31.5, "tf_loss": 2.0}
+    assert (read["test_hash"], read["vocabulary_hash"]) == ("ab", "cd")
+    assert read["machine"]["cores"] >= 1
+    assert read["machine"]["processor"]
+
+
+def test_versions_name_what_can_change_a_number() -> None:
+    assert {"python", "torch", "lightning", "sacrebleu", "tokenizers", "attention-zoo"} <= set(versions())
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A checkout whose one commit holds the package."""
+    package = tmp_path / "zoo"
+    package.mkdir()
+    (package / "__init__.py").write_text("# one\n")
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "first"],
+    ):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    monkeypatch.setattr(module.zoo, "__file__", str(package / "__init__.py"))
+    return tmp_path
+
+
+def test_the_commit_says_when_files_differ_from_it(repository: Path) -> None:
+    head = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=repository, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    assert commit() == head
+    (repository / "zoo" / "__init__.py").write_text("# two\n")
+    assert commit() == f"{head}-dirty"
+
+
+def test_somebody_elses_repository_is_not_our_commit(
+    repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = repository / "env" / "zoo"
+    installed.mkdir(parents=True)
+    (installed / "__init__.py").touch()
+    monkeypatch.setattr(module.zoo, "__file__", str(installed / "__init__.py"))
+    assert commit() is None
+
+
+def test_no_repository_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "__init__.py").touch()
+    monkeypatch.setattr(module.zoo, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    assert commit() is None

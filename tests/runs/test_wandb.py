@@ -1,0 +1,173 @@
+"""W&B: one run per run folder, offline by default, read back with W&B's own reader."""
+
+import json
+import logging
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.callbacks.media import log_image, log_table
+from zoo.runs import wandb
+from zoo.runs.folder import create_run_folder, short_id
+from zoo.runs.wandb import WandbLogger
+
+KEY = "0123456789" * 4
+PICTURE = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489"
+    "0000000d49444154789c6360606060000000050001a5f645400000000049454e44ae426082"
+)
+
+
+@pytest.fixture(autouse=True)
+def nobody_is_logged_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
+    yield
+    if "wandb" in sys.modules:
+        sys.modules["wandb"].teardown()  # it remembers the environment of its first use
+
+
+@pytest.fixture
+def connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """A server that W&B believes to be its own; it notes who calls, and hangs up."""
+    seen: list[str] = []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    caller, address = server.accept()
+                except OSError:
+                    return
+                seen.append(str(address))
+                caller.close()
+
+        threading.Thread(target=serve, daemon=True).start()
+        monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{server.getsockname()[1]}")
+        yield seen
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def _logger(tmp_path: Path, name: str = "run", **options: Any) -> WandbLogger:
+    folder = create_run_folder(tmp_path / "runs", name)
+    return WandbLogger(folder=folder, wandb_dir=tmp_path / "common", project="zoo", name=name, **options)
+
+
+def _records(tmp_path: Path, logger_id: str) -> list[dict[str, Any]]:
+    (file,) = (tmp_path / "common" / "wandb").glob(f"offline-run-*-{logger_id}/run-{logger_id}.wandb")
+    command = [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--json", str(file)]
+    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return [json.loads(line) for line in printed.splitlines()]
+
+
+def _of(records: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [record[kind] for record in records if record["type"] == kind]
+
+
+def _history(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    rows = []
+    for history in _of(records, "history"):
+        items = history["item"]
+        if isinstance(items, list):
+            items = {
+                item.get("key") or ".".join(item["nested_key"]): json.loads(item["value_json"])
+                for item in items
+            }
+        rows.append(items)
+    return rows
+
+
+def test_two_runs_of_one_process_stay_apart(tmp_path: Path, connections: list[str]) -> None:
+    first, second = _logger(tmp_path, "first", group="sweep"), _logger(tmp_path, "second")
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PICTURE)
+    for step in (1, 2):
+        first.log_metrics({"train/loss": 1.0 / step}, step=step)
+        second.log_metrics({"train/loss": 2.0}, step=step)
+    first.log_metrics({"val/bleu": 3.0}, step=2)
+    first.log_metrics({}, step=3)
+    log_image([first], "val/alignments", picture, step=2)
+    log_table([first], "val/samples", ["source"], [["a"], ["b"]], step=2)
+    first.log_hyperparams({"attention": "dot"})
+    first.finish(exit_code=0)
+    second.finish(exit_code=1)
+
+    records = _records(tmp_path, str(first._id))
+    (run,) = _of(records, "run")
+    assert (run["run_id"], run["display_name"], run["run_group"]) == (first._id, "first", "sweep")
+    rows = _history(records)
+    assert [row["trainer/global_step"] for row in rows] == [1, 2, 2, 2, 2], "nothing dropped, nothing empty"
+    assert [row["train/loss"] for row in rows if "train/loss" in row] == [1.0, 0.5]
+    assert [row["val/bleu"] for row in rows if "val/bleu" in row] == [3.0]
+    assert any(key.startswith("val/alignments") for key in rows[3])
+    assert any(key.startswith("val/samples") for key in rows[4])
+    assert [ended["exit_code"] for ended in _of(records, "exit")] == [0]
+
+    records = _records(tmp_path, str(second._id))
+    assert [row["train/loss"] for row in _history(records)] == [2.0, 2.0]
+    assert [ended["exit_code"] for ended in _of(records, "exit")] == [1]
+    assert not connections, "an offline run talks to nobody"
+
+
+def test_the_id_is_that_of_the_folder(tmp_path: Path) -> None:
+    folder = create_run_folder(tmp_path, "run")
+    logger = WandbLogger(folder=folder, wandb_dir=tmp_path, project="zoo", name="run")
+    assert logger.version == short_id(folder)
+
+
+def test_nothing_happens_before_the_first_use(tmp_path: Path) -> None:
+    _logger(tmp_path).finish(exit_code=0)
+    assert not (tmp_path / "common").exists()
+
+
+def test_a_server_that_does_not_answer_is_no_reason_to_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connections: list[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    logger = _logger(tmp_path, timeout=2.0)
+    with caplog.at_level(logging.WARNING, logger=wandb.__name__):
+        logger.log_metrics({"train/loss": 1.0}, step=1)
+    logger.finish(exit_code=0)
+    assert connections, "a user who is logged in wants to be online"
+    assert "cannot be reached, the run is logged offline" in caplog.text
+    records = _records(tmp_path, str(logger._id))
+    assert [row["train/loss"] for row in _history(records)] == [1.0]
+    assert [ended["exit_code"] for ended in _of(records, "exit")] == [0]
+
+
+@pytest.mark.parametrize(
+    ("said", "key", "expected"),
+    [
+        (None, False, "offline"),
+        (None, True, "online"),
+        ("online", False, "offline"),
+        ("offline", True, "offline"),
+        ("dryrun", True, "offline"),
+        ("disabled", True, "disabled"),
+    ],
+)
+def test_online_only_for_who_is_logged_in_and_wants_it(
+    monkeypatch: pytest.MonkeyPatch, said: str | None, key: bool, expected: str
+) -> None:
+    if said:
+        monkeypatch.setenv("WANDB_MODE", said)
+    if key:
+        monkeypatch.setenv("WANDB_API_KEY", KEY)
+    assert wandb.mode() == expected
+
+
+def test_a_key_in_netrc_is_a_login_at_its_own_host_only(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / ".netrc").write_text(f"machine wandb.example.org login user password {KEY}\n")
+    assert wandb.mode() == "offline"
+    monkeypatch.setenv("WANDB_BASE_URL", "https://wandb.example.org")
+    assert wandb.mode() == "online"

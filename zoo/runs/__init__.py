@@ -1,0 +1,1 @@
+"""A run's folder: write it, read it."""

@@ -1,0 +1,50 @@
+"""Makes the folder of a run, exclusively: no two runs ever share one."""
+
+import re
+import secrets
+from datetime import datetime
+from pathlib import Path
+
+_LONGEST = 100
+
+
+def day_folder(runs: Path) -> Path:
+    """Today's folder below `runs`: the parent of runs that belong to no sweep."""
+    return runs / f"{datetime.now():%Y-%m-%d}"
+
+
+def create_run_folder(parent: Path, name: str) -> Path:
+    """Makes `<parent>/<hh-mm-ss>_<name>_<short id>`.
+
+    Args:
+        parent: the day's folder or the sweep's; made when missing.
+        name: what is run; characters that are awkward in paths become `-`, and it is cut so that the folder's
+            name has at most 100 characters.
+
+    Returns:
+        The new, empty folder.
+
+    Raises:
+        OSError: the folder cannot be made; the message names it.
+    """
+    safe = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") or "run"
+    while True:
+        now, identity = f"{datetime.now():%H-%M-%S}", secrets.token_hex(4)
+        safe = safe[: _LONGEST - len(now) - len(identity) - 2]
+        folder = parent / f"{now}_{safe}_{identity}"
+        try:
+            parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+        except FileExistsError:
+            if not parent.is_dir():
+                raise NotADirectoryError(f"cannot make a run's folder in {parent}: no folder") from None
+            continue  # the same second and the same id: draw another
+        except OSError as error:
+            message = f"cannot make a run's folder in {parent}: {error.strerror}"
+            raise type(error)(error.errno, message) from error
+        return folder
+
+
+def short_id(folder: Path) -> str:
+    """The id at the end of a run folder's name, by which W&B knows the run."""
+    return folder.resolve().name.rpartition("_")[2]

@@ -1,0 +1,168 @@
+"""Keeps measured results: `python -m zoo.runs.publish RUN [RUN ...]` in a checkout.
+
+Copies each finished run's results.json to `results/<experiment>/<run>.json`, with its learning curve and, for
+text with a language, BLEU by source length; then writes README tables and pictures anew from `results/`.
+Without a RUN only the latter.
+"""
+
+import csv
+import json
+import re
+import statistics
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
+from zoo.figures.curves import learning_curve as draw_learning_curve
+from zoo.figures.png import png
+from zoo.metrics import bleu_by_length
+from zoo.runs.files import write_bytes, write_json, write_text
+
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+_METRICS = (
+    "bleu",
+    "bleu_tok_lc",
+    "chrf",
+    "tf_perplexity",
+    "exact_match",
+    "alignment_accuracy",
+    "majority_exact_match",
+)
+_OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
+_LENGTH_EDGES = (8, 11, 14, 17, 20, 24)  # source words
+
+
+def publish(runs: Sequence[Path], project: Path) -> None:
+    """Keeps the runs' results and writes tables and pictures.
+
+    Args:
+        runs: folders of finished runs.
+        project: the checkout.
+
+    Raises:
+        FileNotFoundError: a run has no results.json: it did not finish.
+    """
+    for run in runs:
+        results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+        results["learning_curve"] = _validation_curve(run / "metrics.csv", results["checkpoint"]["metric"])
+        if "bleu_tok_lc" in results.get("test", {}):
+            results["bleu_by_source_words"] = _by_length(run / "predictions.jsonl")
+        write_json(
+            project / "results" / results["experiment"] / f"{_label(results)}_seed{results['seed']}.json",
+            results,
+        )
+    published = _published(project / "results")
+    readme = project / "README.md"
+    before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    write_text(readme, f"{before}{BEGIN}\n{tables(published)}{END}{rest.partition(END)[2]}")
+    pictures = project / "docs" / "pictures"
+    lengths, curves = {}, {}
+    for results in published:
+        label = f"{results['experiment']}, seed {results['seed']}"
+        if "bleu_by_source_words" in results:
+            by = results["bleu_by_source_words"]
+            lengths[label] = (by["mean_length"], by["bleu"], by["sentences"])
+            curve = results["learning_curve"]
+            curves[label] = ([second / 60 for second in curve["seconds"]], curve["value"])
+    if lengths:
+        title = "Multi30k test 2016: BLEU by source length"
+        write_bytes(pictures / "bleu_by_length.png", png(draw_bleu_by_length(lengths, title=title)))
+        figure = draw_learning_curve(curves, metric="val/bleu (greedy)", steps="minutes of wall time")
+        write_bytes(pictures / "learning_curve.png", png(figure))
+
+
+def tables(published: Sequence[Mapping[str, Any]]) -> str:
+    """Markdown: for each experiment one row per configuration, mean ± standard deviation over its seeds."""
+    experiments: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for results in published:
+        experiments[results["experiment"]].append(results)
+    return "".join(_table(name, rows) for name, rows in experiments.items())
+
+
+def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
+    groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        groups[row["config_hash"]].append(row)
+    columns = [
+        (split, metric)
+        for split in sorted(
+            {name for group in groups.values() for name in group[0] if name.startswith("test")}
+        )
+        for metric in _METRICS
+        if any(metric in group[0].get(split, {}) for group in groups.values())
+        and (metric not in _OF_LANGUAGE or any("bleu_tok_lc" in group[0][split] for group in groups.values()))
+        if split != "test_hash"
+    ]
+    heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
+    lines = [["run", "seeds", *heads, "parameters", "minutes", "tokens/s"]]
+    for group in groups.values():
+        values = [[row.get(split, {}).get(metric) for row in group] for split, metric in columns]
+        lines.append(
+            [
+                _label(group[0]),
+                ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"]))),
+                *(
+                    _spread(value, digits=1 if metric in _OF_LANGUAGE else 3)
+                    for value, (_, metric) in zip(values, columns, strict=True)
+                ),
+                f"{group[0]['parameters']:,}",
+                _spread([row["seconds"] / 60 for row in group], digits=1),
+                f"{statistics.fmean(row['per_second'].get('tokens', 0.0) for row in group):,.0f}",
+            ]
+        )
+    machine = next(iter(groups.values()))[0]["machine"]
+    where = f"{machine['processor']}, {machine['cores']} cores, {machine['threads']} threads"
+    body = "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
+    return f"\n**`experiment={experiment}`** ({where})\n\n{body}"
+
+
+def _label(results: Mapping[str, Any]) -> str:
+    """What is special about a run: its overrides in a sweep, else its recipe."""
+    special = re.sub(r"^\d+-", "", results["name"])
+    special = re.sub(rf"(experiment=)?{re.escape(results['experiment'])}-?", "", special)
+    return re.sub(r"-?seed=\d+", "", special) or results["experiment"]
+
+
+def _spread(values: Sequence[float | None], digits: int) -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return ""
+    mean = f"{statistics.fmean(known):.{digits}f}"
+    return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.{digits}f}"
+
+
+def _published(folder: Path) -> list[dict[str, Any]]:
+    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*.json"))]
+    return [results for results in found if "experiment" in results]
+
+
+def _validation_curve(metrics: Path, metric: str) -> dict[str, list[float]]:
+    """The monitored metric at every validation: step, wall-clock seconds of training, value."""
+    seconds, curve = 0.0, []
+    with metrics.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            if row["name"] == "train/seconds":
+                seconds = float(row["value"])
+            elif row["name"] == metric:
+                curve.append((int(row["step"]), seconds, float(row["value"])))
+    steps, times, values = zip(*curve, strict=True)
+    return {"step": list(steps), "seconds": list(times), "value": list(values)}
+
+
+def _by_length(predictions: Path) -> dict[str, list[float]]:
+    lines = [json.loads(line) for line in predictions.read_text(encoding="utf-8").splitlines()]
+    test = [line for line in lines if line["split"] == "test"]
+    means, values, counts = bleu_by_length(
+        [len(line["input"].split()) for line in test],
+        [line["prediction"] for line in test],
+        [line["references"] for line in test],
+        _LENGTH_EDGES,
+    )
+    return {"mean_length": means, "bleu": values, "sentences": [float(count) for count in counts]}
+
+
+if __name__ == "__main__":
+    publish([Path(argument) for argument in sys.argv[1:]], Path.cwd())

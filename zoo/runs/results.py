@@ -1,0 +1,192 @@
+"""results.json: what a run measured, and everything needed to know whether two runs may be compared."""
+
+import hashlib
+import json
+import os
+import platform
+import subprocess
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+
+import zoo
+from zoo.runs.checkpoint import Checkpoint
+from zoo.runs.files import write_json
+from zoo.spec import DataSpec
+
+_PACKAGES = (
+    "attention-zoo",
+    "torch",
+    "torchvision",
+    "lightning",
+    "torchmetrics",
+    "hydra-core",
+    "tokenizers",
+    "datasets",
+    "sacrebleu",
+    "sacremoses",
+    "numpy",
+)
+_HASHED_GROUPS = ("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding")
+# The run's seed orders the batches; a corpus has a seed of its own, which counts.
+_NOT_HASHED_DATA = ("seed", "num_workers")
+# What the trainer contributes to the result: precision, budget, and how large a global batch is.
+_HASHED_TRAINER = (
+    "precision",
+    "max_epochs",
+    "max_steps",
+    "max_time",
+    "limit_train_batches",
+    "gradient_clip_val",
+    "gradient_clip_algorithm",
+    "accumulate_grad_batches",
+    "devices",
+    "num_nodes",
+)
+
+
+def results(
+    *,
+    config: Mapping[str, Any],
+    spec: DataSpec,
+    checkpoint: Checkpoint,
+    folder: Path,
+    test: Mapping[str, float],
+    test_splits: Sequence[str],
+    parameters: int,
+    seconds: float,
+    per_second: Mapping[str, float],
+    peak_memory_bytes: int,
+    signatures: Mapping[str, str],
+) -> dict[str, Any]:
+    """Everything that results.json says.
+
+    Args:
+        config: the resolved configuration in plain containers.
+        spec: the data.
+        checkpoint: the weights that were tested; its validation metrics are the `val` part.
+        folder: the run's folder.
+        test: logged test metrics, `<split>/<metric>`; other keys are ignored.
+        test_splits: the splits, `test` first; each becomes a part of its own with the stage stripped.
+        parameters: trainable parameters.
+        seconds: wall-clock time of the fit, validation included.
+        per_second: what was processed per second of training.
+        peak_memory_bytes: the most memory used.
+        signatures: how each metric was computed, by its name.
+    """
+    metric = checkpoint.metric
+    return {
+        "experiment": config.get("experiment"),
+        "name": config.get("name"),
+        "sweep": config.get("sweep"),
+        "seed": config.get("seed"),
+        "checkpoint": {
+            "file": os.path.relpath(checkpoint.path.resolve(), Path(folder).resolve()),
+            "step": checkpoint.step,
+            "metric": None if metric is None else metric[0],
+            "value": None if metric is None else metric[1],
+        },
+        **{split: _strip(test, split) for split in test_splits},
+        "val": _strip(checkpoint.metrics, "val"),
+        "parameters": parameters,
+        "seconds": seconds,
+        "per_second": dict(per_second),
+        "peak_memory_bytes": peak_memory_bytes,
+        "machine": machine(),
+        "versions": versions(),
+        "commit": commit(),
+        "test_hash": spec.test_hash,
+        "vocabulary_hash": spec.vocabulary_hash,
+        "config_hash": config_hash(config),
+        "signatures": dict(signatures),
+    }
+
+
+def write_results(folder: Path, values: Mapping[str, Any]) -> None:
+    """Writes results.json, whole or not at all."""
+    write_json(Path(folder) / "results.json", values)
+
+
+def config_hash(config: Mapping[str, Any]) -> str:
+    """One hash for all runs that differ in nothing but seed, paths and logging: the group in comparisons."""
+    trainer = config.get("trainer") or {}
+    chosen = {key: config.get(key) for key in _HASHED_GROUPS}
+    chosen["data"] = {key: value for key, value in config["data"].items() if key not in _NOT_HASHED_DATA}
+    chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER}
+    roots = tuple(str(path) for path in (config.get("paths") or {}).values() if path)
+    text = json.dumps(_without_paths(chosen, roots), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def machine() -> dict[str, Any]:
+    """What the run ran on."""
+    gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
+    return {
+        "system": platform.platform(),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpus": gpus,
+    }
+
+
+def versions() -> dict[str, str]:
+    """Versions of Python and of everything that can change a number."""
+    found = {"python": platform.python_version()}
+    for package in _PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def commit() -> str | None:
+    """The commit of this source code, `-dirty` when files differ from it; None where it is not under git."""
+    source = Path(zoo.__file__).parent
+    try:
+        # Inside somebody else's repository (an environment installed there) the package is not tracked.
+        _git(source, "ls-files", "--error-unmatch", "__init__.py")
+        return _git(source, "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=30
+    )
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def _strip(metrics: Mapping[str, float], stage: str) -> dict[str, float]:
+    prefix = f"{stage}/"
+    chosen = {name: value for name, value in metrics.items() if name.startswith(prefix)}
+    return {name.removeprefix(prefix): float(value) for name, value in chosen.items()}
+
+
+def _without_paths(node: Any, roots: tuple[str, ...]) -> Any:
+    """Drops every text that is or lies below one of the configured paths."""
+    if isinstance(node, Mapping):
+        kept = {key: value for key, value in node.items() if not _is_path(value, roots)}
+        return {key: _without_paths(value, roots) for key, value in kept.items()}
+    if isinstance(node, list):
+        return [_without_paths(value, roots) for value in node if not _is_path(value, roots)]
+    return node
+
+
+def _is_path(value: Any, roots: tuple[str, ...]) -> bool:
+    return isinstance(value, str) and any(f"{value}{os.sep}".startswith(f"{root}{os.sep}") for root in roots)

@@ -1,0 +1,132 @@
+"""status.json: how a run is doing, written when it happens."""
+
+import json
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from zoo.runs.files import write_json
+
+
+class State(StrEnum):
+    """What became of a run. `KILLED` is never written: readers infer it, see `StatusFile.read`."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    FINISHED = "finished"
+    FAILED = "failed"
+    PREEMPTED = "preempted"
+    DIVERGED = "diverged"
+    PRUNED = "pruned"
+    KILLED = "killed"
+
+
+@dataclass(frozen=True)
+class Status:
+    """The content of status.json; times are ISO 8601 in UTC.
+
+    Attributes:
+        state: see `State`.
+        exit_code: of the process; None while it runs.
+        exception: class and message of what ended the run; None without.
+        start: when the run began.
+        end: when it ended; None while it runs.
+        overrides: what was typed beyond the default configuration.
+        host: the machine.
+        pid: the process.
+        heartbeat: the last sign of life.
+    """
+
+    state: State
+    exit_code: int | None
+    exception: str | None
+    start: str
+    end: str | None
+    overrides: list[str]
+    host: str
+    pid: int
+    heartbeat: str
+
+
+class StatusFile:
+    """Reads and writes one run's status.json.
+
+    Args:
+        folder: the run's folder.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = Path(folder) / "status.json"
+
+    def start(self, overrides: Sequence[str] = (), state: State = State.RUNNING) -> None:
+        """Records that this process runs (or queues) the run."""
+        now = _now()
+        self._write(
+            Status(
+                state=state,
+                exit_code=None,
+                exception=None,
+                start=now,
+                end=None,
+                overrides=list(overrides),
+                host=socket.gethostname(),
+                pid=os.getpid(),
+                heartbeat=now,
+            )
+        )
+
+    def beat(self) -> None:
+        """Records a sign of life."""
+        self._write(replace(self._load(), heartbeat=_now()))
+
+    def end(self, state: State, *, exit_code: int, exception: BaseException | None = None) -> None:
+        """Records how the run ended."""
+        now = _now()
+        text = None if exception is None else f"{type(exception).__name__}: {exception}"
+        self._write(
+            replace(self._load(), state=state, exit_code=exit_code, exception=text, end=now, heartbeat=now)
+        )
+
+    def read(self) -> Status:
+        """The status as it really is: a `running` whose process on this host is gone reads `killed`.
+
+        Raises:
+            FileNotFoundError: there is no status.json.
+            ValueError: it is not one of ours.
+        """
+        status = self._load()
+        if status.state is State.RUNNING and status.host == socket.gethostname() and not _alive(status.pid):
+            return replace(status, state=State.KILLED)
+        return status
+
+    def _load(self) -> Status:
+        try:
+            values = json.loads(self.path.read_text(encoding="utf-8"))
+            return Status(**{**values, "state": State(values["state"])})
+        except FileNotFoundError:
+            raise FileNotFoundError(
+                f"{self.path} does not exist: is {self.path.parent} a run's folder?"
+            ) from None
+        except (ValueError, TypeError, KeyError) as error:
+            raise ValueError(f"{self.path} is not a run's status: {error}") from error
+
+    def _write(self, status: Status) -> None:
+        write_json(self.path, asdict(status))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:  # alive, and another user's
+        return True
+    return True

@@ -1,0 +1,131 @@
+"""W&B: one W&B run per run folder, offline unless the user is logged in, and never a reason to fail."""
+
+import logging
+import netrc
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from lightning.fabric.loggers.logger import rank_zero_experiment
+from lightning.pytorch.loggers import Logger
+from lightning.pytorch.loggers import WandbLogger as LightningWandbLogger
+
+from zoo.runs.folder import short_id
+
+log = logging.getLogger(__name__)
+
+Mode = Literal["online", "offline", "disabled"]
+
+
+class WandbLogger(LightningWandbLogger):
+    """Logs to W&B against one step axis, `trainer/global_step`.
+
+    All runs write below one common folder, so that `wandb leet <folder>` browses them together. When the
+    server does not answer, the run goes on offline; `wandb sync` uploads it later.
+
+    Args:
+        folder: the run's folder; its short id is the W&B id.
+        wandb_dir: the common folder of all runs.
+        project: the W&B project.
+        name: the run's name.
+        group: the sweep's name; None for a single run.
+        timeout: seconds to wait for the server, at the start and for the upload at the end.
+    """
+
+    def __init__(
+        self,
+        *,
+        folder: str | Path,
+        wandb_dir: str | Path,
+        project: str,
+        name: str,
+        group: str | None = None,
+        timeout: float = 20.0,
+    ) -> None:
+        super().__init__(
+            name=name, save_dir=str(wandb_dir), project=project, group=group, id=short_id(Path(folder))
+        )
+        self._timeout = timeout
+        self._wandb_init.pop("anonymous")  # Lightning passes it on, W&B warns that it means nothing any more
+
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> Any:
+        """The W&B run, started at the first use and on the first process only."""
+        if self._experiment is None:
+            self._experiment = self._start(mode())
+            self._experiment.define_metric("trainer/global_step")
+            self._experiment.define_metric("*", step_metric="trainer/global_step", step_sync=True)
+        return self._experiment
+
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Logs values at a step; a step without values is none."""
+        if metrics:
+            super().log_metrics(metrics, step)
+
+    def finish(self, exit_code: int) -> None:
+        """Ends the W&B run and says how the run really ended: 0 is `finished`, all else `failed`."""
+        if self._experiment is None:
+            return
+        try:
+            self._experiment.finish(exit_code=exit_code)
+        except Exception as error:  # whatever went wrong, the results are in the run's folder
+            log.warning("W&B did not finish cleanly: %s", error)
+        self._experiment = None
+
+    def _start(self, wanted: Mode) -> Any:
+        if wanted != "online":
+            # Its crash reports are the one thing that W&B sends offline, too.
+            os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
+        import wandb  # here, because it reads the environment when imported
+
+        Path(self._wandb_init["dir"]).mkdir(parents=True, exist_ok=True)
+        settings = wandb.Settings(
+            init_timeout=self._timeout, finish_timeout=self._timeout, console="off", silent=True
+        )
+        start = {**self._wandb_init, "settings": settings, "reinit": "create_new"}
+        if wanted == "online":
+            try:
+                return wandb.init(**start, mode="online")
+            except Exception as error:  # no server, no network, a key it does not know
+                log.warning("W&B cannot be reached, the run is logged offline: %s", _first_line(error))
+                wandb.teardown()  # its background process would still hold the run's id
+        return wandb.init(**{**start, "resume": None}, mode="offline" if wanted == "online" else wanted)
+
+
+def mode() -> Mode:
+    """Online only for a user who is logged in and has not said otherwise with `WANDB_MODE`."""
+    said = os.environ.get("WANDB_MODE", "").lower()
+    if said == "disabled":
+        return "disabled"
+    if said in ("offline", "dryrun"):
+        return "offline"
+    return "online" if _has_key() else "offline"
+
+
+def finish(loggers: Iterable[Logger], exit_code: int) -> None:
+    """Ends the W&B runs among the loggers."""
+    for logger in loggers:
+        if isinstance(logger, WandbLogger):
+            logger.finish(exit_code)
+
+
+def _has_key() -> bool:
+    """Where `wandb login` or the user puts a key; W&B itself would ask for one when it finds none."""
+    if os.environ.get("WANDB_API_KEY"):
+        return True
+    host = urlsplit(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).netloc
+    places = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
+    for place in places:
+        try:
+            if netrc.netrc(os.path.expanduser(place)).authenticators(host):
+                return True
+        except (OSError, netrc.NetrcParseError):
+            continue
+    return False
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
