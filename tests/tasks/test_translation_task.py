@@ -56,7 +56,7 @@ def make_task(
         "scheduler": None,
         "decoding": Beam(beam_size=3, length_penalty=1.0),
         "label_smoothing": 0.1,
-        "reinforce": {"baseline": LearnedBaseline, "entropy_weight": 0.01},
+        "reinforce": {"baseline": LearnedBaseline, "entropy_weight": 0.01, "discount": 1.0},
         "monitor": "val/exact_match",
     }
     return TranslationTask(network=network, spec=data.spec, **(parts | changes))
@@ -129,6 +129,23 @@ def test_sampled_readings_are_rewarded_with_what_they_can_still_change(
     loss.backward()
     score = task.network.decoder.attention.score  # type: ignore[attr-defined]
     assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
+
+
+def test_without_later_tokens_a_reading_is_rewarded_with_its_own(
+    data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = {"baseline": LearnedBaseline, "entropy_weight": 0.0, "discount": 0.0}
+    task, batch = make_task(data, Hard, label_smoothing=0.0, reinforce=alone), first_batch(data)
+    logged = record(task, monkeypatch)
+    assert task.reinforce is not None
+    seen: dict[str, Any] = {}
+    inner = task.reinforce.forward
+    monkeypatch.setattr(task.reinforce, "forward", lambda **given: seen.update(given) or inner(**given))
+    task.training_step(batch, 0)
+    tokens = (batch.target.lengths - 1).sum()
+    assert seen["reward"].sum().item() == pytest.approx(
+        -(logged["train/cross_entropy"] * tokens).item(), rel=1e-4
+    )
 
 
 @pytest.mark.parametrize("selection", [Soft, GumbelHard])

@@ -19,18 +19,21 @@ Curve = tuple[Sequence[float], Sequence[float]]
 """Steps and values."""
 
 
-def bleu_by_length(curves: Mapping[str, LengthCurve], *, title: str = "BLEU by source length") -> Figure:
+def bleu_by_length(
+    curves: Mapping[str, LengthCurve], *, title: str = "BLEU by source length", unit: str = "words"
+) -> Figure:
     """Draws how translations hold up as sentences grow, the figure of Bahdanau et al. 2015.
 
     Args:
         curves: by label, what `zoo.metrics.bleu_by_length` gives. Bars show how many sentences stand behind a
             point.
         title: stands above.
+        unit: of the lengths.
 
     Raises:
         ValueError: a curve's parts differ in length.
     """
-    figure, axes = _figure(title, "source length (tokens)", "BLEU")
+    figure, axes = _figure(title, f"source length ({unit})", "BLEU")
     behind = axes.twinx()
     behind.set_ylabel("sentences", color="0.6")
     behind.tick_params(colors="0.6")
