@@ -70,8 +70,8 @@ class ReinforceParts(TypedDict):
         baseline: completed here with the size of the decoder's state.
         entropy_weight: of the bonus for undecided readings.
         discount: a reading is rewarded with the log-likelihood of its own token and, discount times less for
-            each step, of later ones. 1 is unbiased for every decoder; 0 has the least variance and is unbiased
-            where no reading is fed back (Luong's decoder without input feeding).
+            each step, of later ones. 1 is unbiased for every decoder. 0 has the least variance, and is
+            unbiased where no reading is fed back (Luong's decoder without input feeding).
     """
 
     baseline: Callable[..., Baseline]
@@ -184,9 +184,7 @@ class TranslationTask(pl.LightningModule):
             logits.mT, labels.ids, ignore_index=self.target.pad, reduction="none"
         )
         step = torch.arange(logits.shape[1], device=logits.device)
-        later = (
-            self.discount ** (step[:, None] - step).clamp(min=0)
-        ).tril()  # (T, T), row: token, column: reading
+        later = (self.discount ** (step[:, None] - step).clamp(min=0)).tril()  # (token, reading)
         terms = reinforce(
             log_prob=decoded.log_prob,
             reward=log_likelihood @ later,
