@@ -73,7 +73,7 @@ def main() -> int:
     return 0
 
 
-@hydra.main(config_path="conf", config_name="train", version_base="1.3")
+@hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")
 def run_sweep(composed: DictConfig) -> None:
     """Hydra calls this once for each job of a sweep."""
     job = HydraConfig.get()

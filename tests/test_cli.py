@@ -91,6 +91,7 @@ def test_mistakes_in_what_is_to_be_translated(runs: Path, tmp_path: Path) -> Non
     first = runs / "first"
     assert f"no sentence after {first}" in _fails("predict", first)
     assert "is not a run" in _fails("predict", "just a sentence")
+    assert "is not a run" in _fails("predict", "a long sentence " * 100)
     assert f"is not a run; did you mean {first}?" in _fails("predict", runs / "frist")
     assert f"frist does not exist; did you mean {first}?" in _fails("predict", runs / "frist", "abc")
     assert "word does not exist" in _fails("predict", first, "word", "by word")

@@ -1,4 +1,4 @@
-"""Every mechanism is one word: a file in conf/attention or conf/selection names its class and its defaults."""
+"""Every mechanism is one word: a file in conf/attention or conf/selection names its class and defaults."""
 
 import inspect
 from pathlib import Path

@@ -84,7 +84,7 @@ def test_every_head_has_its_own_additive_parameters() -> None:
 
 
 def test_words_in_sentences_and_then_sentences() -> None:
-    """Hierarchical reading: lead (B, S) over words gives a vector for each sentence, lead (B,) reads those."""
+    """Hierarchical reading: lead (B, S) over words gives a vector for each sentence, lead (B,) over those."""
     words, sentences = (
         soft(Additive(query_size=SIZE, key_size=SIZE)),
         soft(General(query_size=SIZE, key_size=SIZE)),
@@ -124,7 +124,7 @@ def test_a_memory_that_changes_every_step_with_cosine_addressing() -> None:
         contexts.append(read.context)
         written = written + read.weights.mT * (additions[:, t : t + 1] - 0.5 * written)
 
-    w, b = attention.score.w.weight[0], attention.score.b
+    w, b = attention.score.w.weight[0].detach(), attention.score.b.detach()
     for item in range(2):
         table = [row.clone() for row in rows[item]]
         for t in range(4):

@@ -1,5 +1,6 @@
 """A hostile configuration runs no code: the marker that each of these would leave is not there."""
 
+import contextlib
 import pickle
 import sys
 from collections.abc import Callable
@@ -78,7 +79,8 @@ def test_the_attacks_would_work(marker: Path) -> None:
     """The test's own check: what the markers stand for does happen without protection."""
     import torch
 
-    torch.load(marker.with_name("payload.pickle"), weights_only=False)
+    with contextlib.suppress(RuntimeError):  # it runs first and is found not to be a checkpoint then
+        torch.load(marker.with_name("payload.pickle"), weights_only=False)
     assert marker.exists()
     marker.unlink()
     __import__("evil_module")

@@ -235,7 +235,7 @@ def test_a_model_that_breaks_down_gives_an_empty_unfinished_hypothesis() -> None
 def test_what_was_finished_before_a_breakdown_is_kept() -> None:
     nan = float("nan")
     world = Transitions([[0.0, 0.4, 0.6, 0.0], [0.0, 1.0, 0.0, 0.0], [nan] * 4, [nan] * 4])
-    found = run(Beam(beam_size=3, length_penalty=0.0, n_best=3), world, limits=[5])
+    found = run(Beam(beam_size=3, length_penalty=0.0), world, limits=[5])
     assert plain(found) == [[([EOS], round(math.log(0.4), 4), round(math.log(0.4), 4), True)]]
 
 

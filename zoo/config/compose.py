@@ -92,11 +92,11 @@ def label(composed: DictConfig, choices: Mapping[str, Any]) -> None:
 def sweep_options(jobs: Sequence[Job], folder: Path) -> list[str]:
     """What Hydra must know of a sweep: its folder, and which overrides its jobs have in common."""
     common = set.intersection(*(set(job.overrides) for job in jobs))
-    keys = sorted({_key(override) for override in common})
+    keys = ",".join(sorted(f"'{_key(override)}'" for override in common))
     quoted = str(folder).replace("\\", r"\\").replace("'", r"\'")
     return [
         f"hydra.sweep.dir='{quoted}'",
-        f"hydra.job.config.override_dirname.exclude_keys=[{','.join(keys)}]",
+        f"hydra.job.config.override_dirname.exclude_keys=[{keys}]",
     ]
 
 

@@ -28,7 +28,7 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
     Raises:
         ConfigError: an interpolation fails, or a mandatory value is missing.
     """
-    config = OmegaConf.create({key: composed._get_node(key) for key in composed if key != "hydra"})
+    config = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
     try:
         paths = config.paths
         paths.run_dir = str(run_dir)

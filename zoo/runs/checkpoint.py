@@ -5,6 +5,7 @@ validation metrics of that moment. It holds tensors and plain containers only.
 """
 
 import difflib
+import os
 import pickle
 import re
 import warnings
@@ -123,7 +124,7 @@ def find_checkpoint(run: str | Path) -> Path:
 def nearest(path: Path) -> str:
     """`; did you mean X?` for a path that does not exist, or nothing."""
     existing = path.absolute()
-    while not existing.exists():
+    while not os.path.exists(existing):  # unlike `Path.exists`, for names of any length
         wrong, existing = existing.name, existing.parent
     try:
         names = [entry.name for entry in existing.iterdir()]

@@ -117,7 +117,8 @@ class TranslationTask(pl.LightningModule):
         scheduler: completed here with the optimizer; None for a constant rate.
         decoding: the search at test time.
         label_smoothing: share of the probability given to all tokens alike (Szegedy et al. 2016).
-        reinforce: the term for sampled readings; used only when the network samples.
+        reinforce: the term for sampled readings, used only when the network samples; None leaves them to
+            chance (the configuration check refuses that).
         monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
     """
 
@@ -130,7 +131,7 @@ class TranslationTask(pl.LightningModule):
         scheduler: Callable[..., LRScheduler | ReduceLROnPlateau] | None,
         decoding: Search,
         label_smoothing: float,
-        reinforce: ReinforceParts,
+        reinforce: ReinforceParts | None,
         monitor: str,
     ) -> None:
         super().__init__()
@@ -142,10 +143,11 @@ class TranslationTask(pl.LightningModule):
         self.optimizer, self.scheduler = optimizer, scheduler
         self.decoding, self.label_smoothing, self.monitor = decoding, label_smoothing, monitor
         self.reinforce: Reinforce | None = None
-        if any(isinstance(part, Selection) and part.samples for part in network.modules()):
+        samples = any(isinstance(part, Selection) and part.samples for part in network.modules())
+        if samples and reinforce is not None:
             baseline = reinforce["baseline"](state_size=self.network.query_size)
             self.reinforce = Reinforce(baseline=baseline, entropy_weight=reinforce["entropy_weight"])
-        self.discount = reinforce["discount"]
+            self.discount = reinforce["discount"]
         self.scores = nn.ModuleDict()
         self.predictions: dict[str, list[dict[str, Any]]] = {}
 
