@@ -262,8 +262,8 @@ class TestASweep:
             assert config["paths"]["run_dir"] == str(folder)
             assert ("Traceback" in (folder / "train.log").read_text()) == ("1-" in folder.name)
         table = capsys.readouterr().out[-2000:]
-        assert table.count("finished") == 2
-        assert table.count("diverged") == 1
+        assert table.count("│ finished") == 2
+        assert table.count("│ diverged") == 1
 
 
 class TestAProcessOfItsOwn:

@@ -78,8 +78,22 @@ def thaw(path: Path) -> tuple[list[str], Config]:
     except (OSError, UnicodeDecodeError, yaml.YAMLError, OmegaConfBaseException) as error:
         raise ConfigError([Problem(str(path), f"cannot be read: {error}")]) from error
     if not isinstance(composed, DictConfig) or "paths" not in composed:
-        raise ConfigError([Problem(str(path), "is not the configuration of a run: it has no `paths`")])
-    return overrides, resolved(composed, folder)
+        raise ConfigError([Problem(str(path), "is not the configuration of a run: no `paths`")])
+    before = str(composed.paths.get("run_dir"))
+    moved = OmegaConf.create(_moved(OmegaConf.to_container(composed), before, str(folder)))
+    assert isinstance(moved, DictConfig)
+    return overrides, resolved(moved, folder)
+
+
+def _moved(node: Any, before: str, after: str) -> Any:
+    """Whatever lay in the folder `before` lies in `after`: a configuration may be copied into a new folder."""
+    if isinstance(node, dict):
+        return {key: _moved(value, before, after) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_moved(value, before, after) for value in node]
+    if isinstance(node, str) and (node == before or node.startswith(f"{before}{os.sep}")):
+        return after + node.removeprefix(before)
+    return node
 
 
 def _queued(folder: Path) -> list[str]:
