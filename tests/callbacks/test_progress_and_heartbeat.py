@@ -4,6 +4,7 @@ import json
 import logging
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import rich
@@ -128,3 +129,10 @@ def test_a_heartbeat_is_seen_in_the_status(fit: Fit, tmp_path: Path) -> None:
     seen = json.loads(status.path.read_text())
     assert seen.pop("heartbeat") >= started.pop("heartbeat")
     assert seen == started
+
+
+def test_a_long_test_says_how_far_it_is_where_there_is_no_terminal(caplog: pytest.LogCaptureFixture) -> None:
+    trainer = SimpleNamespace(num_test_batches=[5, 7], is_global_zero=True)
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        Progress(seconds=0.0).on_test_batch_end(trainer, None, None, None, 2, 1)  # type: ignore[arg-type]
+    assert _messages(caplog) == ["test set 1: 3/7 batches"]

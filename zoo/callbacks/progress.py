@@ -68,7 +68,7 @@ class Progress(RichProgressBar):
         """Moves the bar, or says a line."""
         super().on_test_batch_end(trainer, pl_module, outputs, batch, batch_idx, dataloader_idx)
         if self._line_is_due(trainer):
-            total = self.total_test_batches_current_dataloader
+            total = trainer.num_test_batches[dataloader_idx]
             log.info("test set %d: %d/%.0f batches", dataloader_idx, batch_idx + 1, total)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
