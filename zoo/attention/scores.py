@@ -124,9 +124,9 @@ class Additive(Score):
     the "concat" of Luong et al. 2015, section 3.1: the matrix W' is W and U side by side. This form needs
     `U h_i` once instead of at every step.
 
-    Fails: without biases, as the papers have it, the score is odd, `e(-s, -h) = -e(s, h)`, so it cannot say how
-    near s and h are (states whose mean is not zero give it the bias that it lacks). It costs Q K A tanhs in
-    time and memory, where products cost a matrix product. `reverse`: solved.
+    Fails: without biases, as the papers have it, the score is odd, `e(-s, -h) = -e(s, h)`, so it cannot say
+    how near s and h are (states whose mean is not zero give it the bias that it lacks). It costs Q K A tanhs
+    in time and memory, where products cost a matrix product. `reverse`: solved.
 
     Args:
         query_size: Dq.

@@ -86,7 +86,7 @@ def thaw(path: Path) -> tuple[list[str], Config]:
 
 
 def _moved(node: Any, before: str, after: str) -> Any:
-    """Whatever lay in the folder `before` lies in `after`: a configuration may be copied into a new folder."""
+    """Whatever lay in `before` lies in `after`: a configuration may be copied into a new folder."""
     if isinstance(node, dict):
         return {key: _moved(value, before, after) for key, value in node.items()}
     if isinstance(node, list):
