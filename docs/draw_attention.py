@@ -1,7 +1,7 @@
 """Draws the pictures of docs/attention.md from the library itself: `python docs/draw_attention.py`.
 
 The pictures of scores answer one question: where in the plane must a key lie to be read by a given query?
-Every score with parameters was trained on the same task, to read the nearest of 16 random keys, so each picture
+Every score with parameters was trained on one task, to read the nearest of 16 random keys, so each picture
 shows what its equation can say and what it cannot.
 """
 
