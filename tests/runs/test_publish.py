@@ -59,7 +59,7 @@ def test_seeds_of_one_configuration_are_one_row_with_mean_and_deviation() -> Non
     )
     assert "| toy | 1, 2 | 0.800 ± 0.141 | 12,345 | 1.5 ± 0.0 | 1,000 |" in text
     assert "| attention=dot | 1 | 0.500 | 12,345 | 1.5 | 1,000 |" in text
-    assert "(Some CPU, 2 cores, 2 threads)" in text
+    assert "(Some CPU, 2 cores, threads: 2)" in text
 
 
 def test_bleu_is_shown_for_languages_only() -> None:

@@ -93,7 +93,7 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
         )
         for metric in _METRICS
         if any(metric in group[0].get(split, {}) for group in groups.values())
-        and (metric not in _OF_LANGUAGE or any("bleu_tok_lc" in group[0][split] for group in groups.values()))
+        and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
         if split != "test_hash"
     ]
     heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
@@ -114,7 +114,7 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
             ]
         )
     machine = next(iter(groups.values()))[0]["machine"]
-    where = f"{machine['processor']}, {machine['cores']} cores, {machine['threads']} threads"
+    where = f"{machine['processor']}, {machine['cores']} cores, threads: {machine['threads']}"
     body = "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
     return f"\n**`experiment={experiment}`** ({where})\n\n{body}"
 
