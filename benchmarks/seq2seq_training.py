@@ -80,6 +80,7 @@ def main(
     data_dir: Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")] = Path(
         "."
     ),
+    count: Annotated[int, typer.Option("--batches", help="batches, spread evenly over the lengths")] = 3,
     rounds: Annotated[int, typer.Option(help="times each side is run")] = 3,
     seconds: Annotated[float, typer.Option(help="least time of one run")] = 20.0,
     same_allocator: Annotated[bool, typer.Option(help="peers get our allocator setting too")] = False,
@@ -94,7 +95,7 @@ def main(
     figures: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
     with tempfile.TemporaryDirectory() as folder:
         batches = Path(folder, "batches.json")
-        write_batches(batches, data_dir, count=3)
+        write_batches(batches, data_dir, count)
         for number in range(rounds):
             for name, (python, driver, keep_memory) in sides.items():
                 figures[name].append(run(python, driver, batches, seconds, keep_memory))
