@@ -30,7 +30,9 @@ def test_undecodable_bytes_are_located(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "content", [gzip.compress(b"text\n" * 100)[:-9], b"no archive", gzip.compress(b"text" * 99)[:14]]
+    "content",
+    [gzip.compress(b"text\n" * 100)[:-9], b"no archive", gzip.compress(b"text" * 99)[:14]],
+    ids=["cut at the end", "no archive", "cut at the beginning"],  # an archive holds the time it was made
 )
 def test_damaged_archives(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.gz").write_bytes(content)
