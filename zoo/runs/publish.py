@@ -47,6 +47,9 @@ def publish(runs: Sequence[Path], project: Path) -> None:
     """
     for run in runs:
         results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+        if results["name"].isdecimal():  # a sweep of one job, in which nothing varied
+            status = json.loads((run / "status.json").read_text(encoding="utf-8"))
+            results["name"] = "-".join([results["name"], *status["overrides"]])
         results["learning_curve"] = _validation_curve(run / "metrics.csv", results["checkpoint"]["metric"])
         if "bleu_tok_lc" in results.get("test", {}):
             results["bleu_by_source_words"] = _by_length(run / "predictions.jsonl")
