@@ -88,10 +88,13 @@ def main(
 ) -> None:
     """Runs every side in turn and prints the ratios."""
     peers = dict(item.split("=", 1) for item in peer or [])
-    sides = {"attention-zoo": (sys.executable, HERE / "peers" / "zoo_seq2seq.py", True)} | {
-        name: (python, HERE / "peers" / f"{name}_seq2seq.py", same_allocator)
-        for name, python in peers.items()
+    ours = HERE / "peers"
+    sides = {
+        "attention-zoo": (sys.executable, ours / "zoo_seq2seq.py", True),
+        "attention-zoo in bf16-mixed": (sys.executable, ours / "zoo_seq2seq_bf16.py", True),
     }
+    for name, python in peers.items():
+        sides[name] = (python, ours / f"{name}_seq2seq.py", same_allocator)
     figures: dict[str, list[dict[str, float]]] = {name: [] for name in sides}
     with tempfile.TemporaryDirectory() as folder:
         batches = Path(folder, "batches.json")

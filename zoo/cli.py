@@ -195,9 +195,13 @@ def _words(folder: Path) -> dict[str, list[str]]:
 
 
 def _comment(path: Path) -> str:
-    """The first line of a configuration file, if it is a comment."""
-    first = path.read_text(encoding="utf-8").partition("\n")[0]
-    return first.lstrip("# ").strip() if first.startswith("#") else ""
+    """The first line of a configuration file that is a comment for people, if it begins with one."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line.startswith("#"):
+            break
+        if not line.startswith("# @package"):  # that one is for Hydra
+            return line.lstrip("# ").strip()
+    return ""
 
 
 def _print_columns(rows: list[tuple[str, str]], indent: int = 0) -> None:

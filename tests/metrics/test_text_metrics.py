@@ -130,6 +130,20 @@ def test_case_and_tokens_count_only_where_they_should() -> None:
     assert float(metrics["exact_match"].compute()) == 0.0
 
 
+def test_another_kind_of_quotation_mark_is_no_other_word() -> None:
+    metric = TokenizedLowercasedBleu("de")
+    metric.update(['Er sagt "Ja" zu ihr.'], [["Er sagt „Ja“ zu ihr."]])
+    assert float(metric.compute()) == pytest.approx(100.0)
+
+
+def test_no_common_4_gram_is_smoothed_as_sacrebleu_does() -> None:
+    predictions, targets = ["a b c x y"], [["a b c d e"]]
+    metric = Bleu()
+    metric.update(predictions, targets)
+    assert float(metric.compute()) == pytest.approx(expected("bleu", predictions, targets), 1e-6)
+    assert float(metric.compute()) > 0
+
+
 def test_text_of_no_language_is_not_tokenised() -> None:
     assert set(text_metrics("")) == {"bleu", "chrf", "exact_match"}
     assert set(text_metrics("de")) == {"bleu", "chrf", "exact_match", "bleu_tok_lc"}
