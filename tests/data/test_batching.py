@@ -86,12 +86,13 @@ def test_evaluation_has_one_order_longest_first() -> None:
     assert longest == sorted(longest, reverse=True)
 
 
-def test_start_leaves_out_what_was_taken() -> None:
+def test_an_epoch_can_be_entered_in_its_middle() -> None:
     batches = TokenBatches(some_lengths(), 200, seed=1)
-    whole = epoch(batches, 3)
-    batches.start = 4
-    assert epoch(batches, 3) == whole[4:]
-    assert len(batches) == len(whole)
+    third, fourth = epoch(batches, 3), epoch(batches, 4)
+    batches.seek(3, 4)
+    assert epoch(batches, 3) == third[4:]
+    assert epoch(batches, 4) == fourth, "the next one is whole again"
+    assert len(batches) == len(third)
 
 
 @settings(deadline=None, derandomize=True)

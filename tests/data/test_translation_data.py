@@ -73,7 +73,11 @@ def ready(cache: Path, corpus: Corpus | None = None, **options: Any) -> Translat
 
 def order(data: TranslationData, epochs: int = 1) -> list[list[int]]:
     loader = data.train_dataloader()
-    return [batch.index.tolist() for _ in range(epochs) for batch in loader]
+    seen = []
+    for epoch in range(epochs):
+        loader.batches.set_epoch(epoch)
+        seen += [batch.index.tolist() for batch in loader]
+    return seen
 
 
 @pytest.fixture(scope="module")

@@ -150,6 +150,7 @@ class TranslationTask(pl.LightningModule):
             self.discount = reinforce["discount"]
         self.scores = nn.ModuleDict()
         self.predictions: dict[str, list[dict[str, Any]]] = {}
+        self._evaluated = "val"  # the split that was evaluated last
 
     # Training
 
@@ -247,7 +248,7 @@ class TranslationTask(pl.LightningModule):
     @property
     def signatures(self) -> dict[str, str]:
         """How each corpus score was computed, in sacreBLEU's words."""
-        named = cast(Scores, self.scores["val"]).named
+        named = cast(Scores, self.scores[self._evaluated]).named
         return {name: metric.signature for name, metric in named.items() if isinstance(metric, CorpusScore)}
 
     @property
@@ -288,6 +289,7 @@ class TranslationTask(pl.LightningModule):
 
     def _finish(self, split: str) -> None:
         """Logs a split's metrics and puts its predictions in the data's order."""
+        self._evaluated = split
         self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
         values = cast(Scores, self.scores[split]).compute()
         self.log_dict({f"{split}/{name}": value for name, value in values.items()}, add_dataloader_idx=False)
