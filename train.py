@@ -16,7 +16,6 @@ import hydra
 import lightning.pytorch as pl
 from hydra.core.hydra_config import HydraConfig
 from lightning.pytorch.loggers import Logger
-from lightning.pytorch.utilities import rank_zero_only
 from omegaconf import DictConfig
 
 from zoo.callbacks import SelfDescription, Throughput
@@ -24,7 +23,7 @@ from zoo.callbacks.final_validation import FinalValidation
 from zoo.config import ConfigError, resolvers
 from zoo.config.check import check
 from zoo.config.compose import command_line, compose_jobs, label, label_job, sweep_options
-from zoo.config.frozen import Config, freeze, require_unused, thaw
+from zoo.config.frozen import Config, freeze, thaw
 from zoo.config.instantiate import instantiate
 from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
@@ -35,7 +34,7 @@ from zoo.runs.predictions import write_predictions
 from zoo.runs.recording import Recording
 from zoo.runs.report import print_results, print_sweep
 from zoo.runs.results import results, write_results
-from zoo.runs.resume import LAST, CannotResume, resume_point
+from zoo.runs.resume import CannotResume, starting_point
 
 SCRIPT = Path(__file__).resolve()
 CONF = SCRIPT.with_name("conf")
@@ -94,21 +93,11 @@ def run_sweep(composed: DictConfig) -> None:
 
 
 def run(path: Path, resume: bool = False) -> int:
-    """Runs a config.yaml in its folder, or goes on with it, and records there how it went.
-
-    Returns:
-        The exit code.
-    """
+    """Runs a config.yaml in its folder, or goes on with it, records how it went, returns the exit code."""
     overrides, config = thaw(path)
     check(config)
     folder = Path(config["paths"]["run_dir"])
-    if rank_zero_only.rank:  # a further process of a run that the first one has looked at
-        last = folder / LAST if resume and (folder / LAST).exists() else None
-    elif resume:
-        last = resume_point(folder, config)
-    else:
-        require_unused(path)
-        last = None
+    last = starting_point(path, config, resume)
     with Recording(folder, overrides) as recording:
         recording.loggers += instantiate(config["logger"], "logger").values()
         fit_and_test(config, folder, recording.loggers, last)
@@ -129,6 +118,8 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
     trainer = instantiate(config["trainer"], "trainer")(
         logger=loggers, callbacks=callbacks, plugins=[AtomicIO()], default_root_dir=folder
     )
+    for logger in loggers:
+        logger.log_hyperparams(config)
     trainer.fit(task, datamodule=data, ckpt_path=last, weights_only=True)
     best = read_checkpoint(folder)
     if trainer.is_global_zero:
@@ -153,9 +144,7 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
         test=test,
         test_splits=data.test_splits if config["test"] else [],
         parameters=sum(weight.numel() for weight in task.parameters() if weight.requires_grad),
-        seconds=throughput.seconds,
-        per_second=throughput.per_second,
-        peak_memory_bytes=throughput.peak_memory_bytes,
+        **throughput.totals,
         signatures=task.signatures,
     )
     write_results(folder, measured)

@@ -68,6 +68,15 @@ class Throughput(Callback):
             return {}
         return {name: total / self._training_seconds for name, total in self._totals.items()}
 
+    @property
+    def totals(self) -> dict[str, Any]:
+        """What results.json reports: seconds, per_second, peak_memory_bytes."""
+        return {
+            "seconds": self.seconds,
+            "per_second": self.per_second,
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clocks."""
         self._began = self._mark = time.perf_counter()

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-_PARTIAL = ".tmp"
+PARTIAL = ".tmp"
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -33,7 +33,7 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     with full_disk_named(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         # One fixed name: whatever a killed process left behind is overwritten by the next write.
-        partial = path.with_name(f"{path.name}{_PARTIAL}")
+        partial = path.with_name(f"{path.name}{PARTIAL}")
         try:
             with partial.open("wb") as file:
                 yield file
@@ -63,7 +63,7 @@ def full_disk_named(path: Path) -> Iterator[None]:
         if not _is_full_disk(error):
             raise
         free = shutil.disk_usage(path.parent).free
-        message = f"no space left to write {path}: {free / 1e6:.1f} MB free; make room, or a quota larger"
+        message = f"no space left to write {path}: {free / 2**20:.1f} MiB free; make room, or a quota larger"
         raise DiskFull(errno.ENOSPC, message) from error
 
 
@@ -78,7 +78,7 @@ def _is_full_disk(error: BaseException | None) -> bool:
 
 def remove_partials(folder: Path) -> None:
     """Removes what a killed process left half written."""
-    for path in folder.rglob(f"*{_PARTIAL}"):
+    for path in folder.rglob(f"*{PARTIAL}"):
         path.unlink(missing_ok=True)
 
 

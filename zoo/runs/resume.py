@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from zoo.config.frozen import moved
+from lightning.pytorch.utilities import rank_zero_only
+
+from zoo.config.frozen import moved, require_unused
 from zoo.runs.checkpoint import CheckpointError, read_checkpoint
 from zoo.runs.files import remove_partials
 from zoo.runs.metrics import rewind
@@ -17,6 +19,27 @@ _SHOWN = 10
 
 class CannotResume(ValueError):
     """A run that cannot go on; the message says why, and what to do instead."""
+
+
+def starting_point(path: Path, config: Mapping[str, Any], resume: bool) -> Path | None:
+    """The checkpoint from which a run starts; None to begin at its beginning.
+
+    Args:
+        path: its config.yaml.
+        config: what stands in it.
+        resume: whether it shall go on; otherwise its folder must not have been used.
+
+    Raises:
+        CannotResume: it cannot go on.
+        ConfigError: the folder has been used.
+    """
+    folder = path.resolve().parent
+    if rank_zero_only.rank:  # type: ignore[attr-defined]  # the first process has looked at all that already
+        return folder / LAST if resume and (folder / LAST).exists() else None
+    if resume:
+        return resume_point(folder, config)
+    require_unused(path)
+    return None
 
 
 def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
