@@ -179,6 +179,11 @@ def test_long_pairs_are_counted_never_silently_lost(cache: Path, caplog: pytest.
     assert "val: 1 of 4 pairs truncated" in caplog.text
     train = list(data.train_dataloader())
     assert sorted(i for batch in train for i in batch.index.tolist()) == [1, 3]
+    assert data.spec.source is not None
+    codec = TextCodec(data.spec.source)
+    for batch in train:
+        for index, text, ids in zip(batch.index, batch.source_text, batch.source.ids, strict=True):
+            assert text == rows[index][0] == codec.decode(ids.tolist())
     (batch,) = data.val_dataloader()
     row = batch.index.tolist().index(0)
     assert batch.source.lengths[row] == 3

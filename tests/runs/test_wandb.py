@@ -140,7 +140,7 @@ def test_a_server_that_does_not_answer_is_no_reason_to_fail(
     monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{_closed_port()}")
     logger = _logger(tmp_path, timeout=1.0)
     segments = tmp_path / "common" / "wandb"
-    earlier = segments / f"run-20260101_000000-{logger._id}"  # before the run was resumed, the server answered
+    earlier = segments / f"run-20260101_000000-{logger._id}"  # online, before the run was resumed
     earlier.mkdir(parents=True)
     with caplog.at_level(logging.WARNING, logger=wandb.__name__):
         logger.log_metrics({"train/loss": 1.0}, step=1)
