@@ -70,6 +70,8 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary | DataSpec, cache_dir: Path) 
         folder.parent.mkdir(parents=True, exist_ok=True)
         with _alone(folder):
             if (prepared := _read(folder)) is None:
+                if folder.exists():
+                    _log.warning("%s is damaged: preparing %s anew", folder, corpus.name)
                 _make(folder, corpus.name, splits, vocabulary)
                 prepared = _read(folder)
     except OSError as error:
@@ -109,17 +111,14 @@ def _code(*participants: object) -> Iterator[str]:
 
 def _read(folder: Path) -> Prepared | None:
     """The prepared corpus; None where there is none, or one that was damaged."""
-    if not folder.exists():
-        return None
     try:
         for line in (folder / _CHECKSUMS).read_text(encoding="utf-8").splitlines():
             digest, name = line.split("  ", 1)
             if digest != _checksum(folder / name):
-                raise ValueError(f"{name} is not as it was written")
+                return None
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         splits = {split: Dataset.from_file(str(folder / f"{split}.arrow")) for split in summary["splits"]}
-    except (OSError, ValueError) as error:  # pyarrow's errors are ValueErrors
-        _log.warning("%s is damaged (%s): preparing it anew", folder, error)
+    except (OSError, ValueError):  # pyarrow's errors are ValueErrors
         return None
     source, target = summary["tokenizers"]
     return Prepared(splits, (source, target), summary["test_hash"], summary["majority"])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from data.vocabulary import Bpe, Characters, Vocabulary, Words
 from zoo.spec import TextSpec
-from zoo.text import SPECIAL_TOKENS, TextCodec, normalise, text_spec
+from zoo.text import SPECIAL_TOKENS, TextCodec, is_blank, normalise, text_spec
 
 SENTENCES = [
     "A man, in a blue shirt, is standing on a ladder.",
@@ -56,6 +56,12 @@ def test_what_is_normalised(raw: str, normal: str) -> None:
     for vocabulary in VOCABULARIES:
         own = codec(vocabulary, [raw])
         assert own.decode(own.encode([raw])[0]) == normal
+
+
+@pytest.mark.parametrize("text", ["", " \t\r", "\u00a0\u2003", "\u200b", "\ufeff \u200d", "\x00"])
+def test_nothing_to_see_is_blank(text: str) -> None:
+    assert is_blank(text)
+    assert not is_blank(f"{text}.{text}")
 
 
 def test_ids_end_in_eos_and_nothing_else_is_added(any_codec: TextCodec) -> None:

@@ -61,8 +61,16 @@ def test_unequal_counts_name_the_file_that_ends_first(tmp_path: Path, longer: st
         read_pairs(paths["source"], paths["target"])
 
 
-@pytest.mark.parametrize("blank", [b"", b"  \t", "\u00a0".encode(), b"\r"])
+@pytest.mark.parametrize("blank", [b"", b"  \t", "\u00a0".encode(), b"\r", "\ufeff".encode()])
 def test_blank_lines_are_located(tmp_path: Path, blank: bytes) -> None:
     source, target = write(tmp_path / "s", b"a\nb\nc\n"), write(tmp_path / "t", b"a\n" + blank + b"\nc\n")
     with pytest.raises(ValueError, match=r"t, line 2 is empty"):
         read_pairs(source, target)
+
+
+def test_all_blank_lines_are_named_but_not_thousands(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "s", b"\nb\n\nd\n"), write(tmp_path / "t", b"a\n\nc\nd\n")
+    with pytest.raises(ValueError, match=r"s, line 1 is empty; .*s, line 3 .*; .*t, line 2 is empty: remove"):
+        read_pairs(source, target)
+    with pytest.raises(ValueError, match=r"line 4 is empty; .*line 5 is empty; and 45 more: remove"):
+        read_pairs(write(source, b"\n" * 50), write(target, b"x\n" * 50))
