@@ -95,10 +95,10 @@ def test_an_epoch_can_be_entered_in_its_middle() -> None:
     assert len(batches) == len(third)
 
 
-def test_start_counts_the_batches_of_this_process() -> None:
+def test_the_place_counts_the_batches_of_this_process() -> None:
     batches = TokenBatches(some_lengths(), 200, seed=1, replicas=3, rank=1)
     whole = epoch(batches, 2)
-    batches.start = 4
+    batches.seek(2, 4)
     assert epoch(batches, 2) == whole[4:]
 
 

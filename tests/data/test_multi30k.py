@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import http.client
 import io
+import logging
 import os
 import re
 import urllib.request
@@ -99,12 +100,17 @@ def test_other_languages_are_used_where_they_lie(tmp_path: Path) -> None:
 
 
 def test_missing_files_are_downloaded_once(
-    tmp_path: Path, net: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    net: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     publish(monkeypatch, gzip.compress(b"x\ny\n"))
     asked = net(lambda url: gzip.compress(b"x\ny\n"))
-    assert len(Multi30k(data_dir=tmp_path).load()["train"]) == 2
-    assert len(asked) == 6
+    with caplog.at_level(logging.INFO, logger="data.download"):
+        assert len(Multi30k(data_dir=tmp_path).load()["train"]) == 2
+    assert len(asked) == len(caplog.messages) == 6
+    assert caplog.messages[0].startswith(f"downloaded {asked[0]} to {tmp_path}"), "own files may lie there"
     Multi30k(data_dir=tmp_path).load()
     assert len(asked) == 6
     assert sorted(path.name for path in (tmp_path / "multi30k" / "raw").iterdir()) == sorted(

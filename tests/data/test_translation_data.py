@@ -263,7 +263,8 @@ def test_the_corpus_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.Monke
     (code,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     (tmp_path / "corpus_of_the_guide.py").write_text(code, encoding="utf-8")
     for split in ("train", "val", "test"):
-        (tmp_path / f"{split}.tsv").write_text("a man\teen man\nwomen\tvrouwen\n", encoding="utf-8")
+        (tmp_path / f"{split}.en").write_text("a man\nwomen\n", encoding="utf-8")
+        (tmp_path / f"{split}.nl").write_text("een man\nvrouwen\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     corpus = importlib.import_module("corpus_of_the_guide").MyCorpus(folder=str(tmp_path))
     (batch,) = ready(tmp_path, corpus).val_dataloader()
