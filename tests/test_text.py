@@ -107,6 +107,15 @@ def test_pad() -> None:
     assert padded.keep_mask.sum(dim=1).tolist() == [3, 1, 2]
 
 
+def test_no_rows_make_an_empty_batch() -> None:
+    assert codec(Words()).pad([]).ids.shape == (0, 0)
+
+
+def test_a_side_is_described_by_its_tokenizer() -> None:
+    spec = codec(Words(), ["a b"]).spec
+    assert (spec.size, spec.maximum_length, spec.language) == (len(SPECIAL_TOKENS) + 2, 50, "de")
+
+
 def test_an_unreadable_tokenizer_says_so() -> None:
     with pytest.raises(ValueError, match="vocabulary cannot be read"):
         TextCodec(TextSpec(tokenizer="{}", size=5, maximum_length=5))

@@ -5,6 +5,7 @@ import logging
 import random
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -122,7 +123,30 @@ def test_every_item_once(cache: Path, workers: int) -> None:
     for loader, size in loaders:
         batches = list(loader)
         assert len(batches) == len(loader)
+        assert loader.num_workers == workers
         assert sorted(i for batch in batches for i in batch.index.tolist()) == list(range(size))
+
+
+def test_processes_share_every_split(cache: Path) -> None:
+    shares: list[list[list[int]]] = []
+    for rank in range(2):
+        data = ready(cache, batch_tokens=100)
+        data.trainer = SimpleNamespace(world_size=2, global_rank=rank)  # type: ignore[assignment]
+        loaders = [data.train_dataloader(), data.val_dataloader(), *data.test_dataloader()]
+        shares.append([[i for batch in loader for i in batch.index.tolist()] for loader in loaders])
+    for one, other, size in zip(*shares, (300, 20, 30), strict=True):
+        assert sorted(one + other) == list(range(size))
+        assert one
+        assert other
+
+
+def test_validation_has_one_order_longest_first(cache: Path) -> None:
+    data = ready(cache, batch_tokens=60)
+    orders = [[batch.index.tolist() for batch in data.val_dataloader()] for _ in range(2)]
+    assert orders[0] == orders[1]
+    longest = [int(batch.source.lengths.max()) for batch in data.val_dataloader()]
+    assert len(longest) > 2
+    assert longest == sorted(longest, reverse=True)
 
 
 def test_a_corpus_without_alignment_has_none(cache: Path) -> None:
@@ -150,6 +174,12 @@ def test_spec(cache: Path) -> None:
     assert spec.source is not None
     assert spec.target is not None
     assert (spec.source.language, spec.target.language) == ("en", "de")
+    lines = [("a b", "d")]
+    other = ready(cache, Lines(train=lines, val=lines, test=lines), tokenizer=Words(joint=False)).spec
+    lines = [("a b", "e")]
+    another = ready(cache, Lines(train=lines, val=lines, test=lines), tokenizer=Words(joint=False)).spec
+    assert other.source == another.source
+    assert other.vocabulary_hash != another.vocabulary_hash, "of both sides"
 
 
 def test_there_is_no_spec_before_setup(cache: Path) -> None:
