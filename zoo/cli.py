@@ -3,8 +3,11 @@
 import inspect
 import os
 import re
+import shutil
 import sys
+import textwrap
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -187,16 +190,31 @@ def _words(folder: Path) -> dict[str, list[str]]:
 
 
 def _comment(path: Path) -> str:
-    """The first line of a configuration file that is a comment for people, if it begins with one."""
+    """The first sentence of the comment that a configuration file begins with, on one line."""
+    comment: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             break
         if not line.startswith("# @package"):  # that one is for Hydra
-            return line.lstrip("# ").strip()
-    return ""
+            comment.append(line.lstrip("# ").rstrip())
+    paragraph = " ".join(takewhile(bool, comment))
+    # "et al. 2015" ends no sentence, nor does "e.g. this"
+    return re.split(r"(?<=[.!?]) +(?=[A-Z])", paragraph, maxsplit=1)[0]
 
 
 def _print_columns(rows: list[tuple[str, str]], indent: int = 0) -> None:
-    width = max((len(name) for name, _ in rows), default=0)
+    """Names and what is said of them: wrapped on a terminal, one line each for a pipe."""
+    names = max((len(name) for name, _ in rows), default=0)
+    columns = _terminal_columns()
+    hang = " " * (indent + names + 2)
     for name, text in rows:
-        print(f"{'':{indent}}{name:{width}}  {text}".rstrip())
+        line = f"{'':{indent}}{name:{names}}  {text}".rstrip()
+        wrapped = [line]
+        if columns is not None:
+            width = max(columns, len(hang) + 20)  # in a very narrow one the terminal itself breaks lines
+            wrapped = textwrap.wrap(line, width, subsequent_indent=hang, break_on_hyphens=False)
+        print(*wrapped, sep="\n")
+
+
+def _terminal_columns() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
