@@ -232,7 +232,7 @@ def test_step_by_step_is_all_at_once(score: str, selection: str) -> None:
     attention = build(score, selection)
     query, keys, values = inputs(2)
     memory = attention.prepare(keys, values, lengths_mask())
-    together, state = attention(query, memory), None
+    together, state = attention(query, memory), attention.init_state(memory)
     for step in range(QUERIES):
         one = attention(query[:, step : step + 1], memory, state)
         state = one.state
@@ -246,12 +246,15 @@ def test_hypotheses_read_as_if_each_were_alone(score: str, selection: str) -> No
     attention = build(score, selection)
     query, keys, values = inputs(2)
     memory = attention.prepare(keys, values, lengths_mask())
-    first = attention(query[:, :1], memory)
-    state = None if first.state is None else first.state[:, [0, 0, 0]]
-    beam = attention(query, memory, state)
-    for hypothesis in range(QUERIES):
-        alone = attention(query[:, hypothesis : hypothesis + 1], memory, first.state)
-        equal(alone.context, beam.context[:, hypothesis : hypothesis + 1])
+    state = attention.init_state(memory)
+    for _ in range(2):  # from the very first step on
+        assert state is None or state.shape == (2, 1)
+        wide = None if state is None else state.expand(-1, QUERIES)
+        beam = attention(query, memory, wide)
+        for hypothesis in range(QUERIES):
+            alone = attention(query[:, hypothesis : hypothesis + 1], memory, state)
+            equal(alone.context, beam.context[:, hypothesis : hypothesis + 1])
+        state = None if beam.state is None else beam.state[:, :1]
 
 
 @every_combination

@@ -93,13 +93,18 @@ class Attention(nn.Module):
             keep_mask,
         )
 
+    def init_state(self, memory: Memory) -> Tensor | None:
+        """The state `(*lead, 1)` before the first reading of a decoder that reads step by step; None: no state."""
+        return self.selection.init_state(memory.values)
+
     def forward(self, query: Tensor, memory: Memory, state: Tensor | None = None) -> Attended:
         """Reads the memory.
 
         Args:
             query: `(*lead, Q, Dq)`.
             memory: what `prepare` or `extend` returned.
-            state: `state` of the previous reading; None at the first.
+            state: `init_state`, or `state` of the previous reading; None: the queries are all steps of one
+                sequence, from its first on.
 
         Raises:
             ValueError: if the query's size or number does not fit.
