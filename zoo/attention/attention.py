@@ -94,7 +94,7 @@ class Attention(nn.Module):
         )
 
     def init_state(self, memory: Memory) -> Tensor | None:
-        """The state `(*lead, 1)` before the first reading of a decoder that reads step by step; None: no state."""
+        """The state `(*lead, 1)` before the first reading of a decoder that goes step by step; None: none."""
         return self.selection.init_state(memory.values)
 
     def forward(self, query: Tensor, memory: Memory, state: Tensor | None = None) -> Attended:

@@ -169,8 +169,8 @@ class LocalMonotonic(Selection):
     length. A step more than D beyond the last key reads zeros. `copy`: solved; `reverse`: not, unless the
     window spans the source (the first of S words is written last, so D >= S - 1).
 
-    The state is `(*lead, Q)` int64: the step at which each query stands. Without one the queries are the steps
-    0 ... Q-1 of one target; hypotheses, which stand at one step together, come with `init_state`.
+    The state is `(*lead, Q)` int64: the step at which each query stands. Without one the queries are the
+    steps 0 ... Q-1 of one target; hypotheses, which stand at one step together, come with `init_state`.
 
     Args:
         query_size: Dq, not used.
