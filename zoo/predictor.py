@@ -6,6 +6,7 @@ from pathlib import Path
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
 
+from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
 from zoo.decoding import Beam
 from zoo.figures import alignment_sheet, render
@@ -34,17 +35,24 @@ class Predictor:
             ValueError: there is no such device.
         """
         self.checkpoint = checkpoint
-        network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
-        task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
-        self.task: TranslationTask = task
+        target = choose_device(device)
         try:
-            self.task.load_state_dict(checkpoint.state_dict)
+            network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
+            task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
+            if not isinstance(task, TranslationTask):
+                raise TypeError(f"{type(task).__name__} does not translate")
+        except Exception as error:  # whatever constructors raise when they are given nonsense
+            raise CheckpointError(
+                f"{checkpoint.path} describes a model that cannot be built: {_one_line(error)}"
+            ) from error
+        try:
+            task.load_state_dict(checkpoint.state_dict)
         except RuntimeError as error:
             raise CheckpointError(
                 f"{checkpoint.path} does not fit the model that its configuration describes: "
-                f"{' '.join(str(error).split())}"
+                f"{_one_line(error)}"
             ) from error
-        self.task.eval().to(choose_device(device))
+        self.task = task.eval().to(target)
 
     def __call__(self, text: str) -> str:
         """The best translation of one sentence."""
@@ -116,6 +124,14 @@ def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str 
             raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
     figure = alignment_sheet(best, list(predictors))
     write_bytes(Path(path), render(figure, Path(path).suffix[1:].lower()))
+
+
+def _one_line(error: Exception) -> str:
+    """What an error says; of one that says only a key or nothing, its kind as well."""
+    if isinstance(error, ConfigError):
+        return "; ".join(map(str, error.problems))
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError | RuntimeError) else f"{type(error).__name__}: {text}"
 
 
 def run_name(checkpoint: Path) -> str:
