@@ -79,6 +79,18 @@ def test_a_greedy_run_can_give_n_best(tmp_path: Path) -> None:
     assert len(predictor.predict(["abc"], nbest=4)[0]) == 4
 
 
+def test_a_sampling_run_gives_as_many_as_are_asked_for(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "sample", decoding=part("zoo.decoding.Sample", partial=False, samples=3))
+    predictor = zoo.load(run)
+    drawn = list(predictor.task.translate(TEXTS))
+    assert [len(translations) for translations in drawn] == [3] * len(TEXTS)
+    for nbest in (1, 2, 3):
+        found = predictor.predict(TEXTS, nbest)
+        texts = [[translation.text for translation in translations] for translations in found]
+        assert texts == [[translation.text for translation in three[:nbest]] for three in drawn]
+    assert len(predictor.predict(["abc"], nbest=5)[0]) == 5
+
+
 def test_nothing_to_translate(run: Path) -> None:
     assert zoo.load(run).predict([]) == []
 

@@ -8,7 +8,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 
 from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
-from zoo.decoding import Beam
+from zoo.decoding import Beam, Sample
 from zoo.figures import alignment_sheet, render
 from zoo.runs.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 from zoo.runs.files import write_bytes
@@ -63,14 +63,15 @@ class Predictor:
 
         Args:
             texts: raw sentences.
-            nbest: how many translations of each; a run that decodes otherwise finds several by beam search.
+            nbest: how many translations of each; a run whose search finds fewer gets them by beam search.
 
         Returns:
             Each sentence's translations, best first.
         """
         if nbest < 1:
             raise ValueError(f"nbest must be at least 1, got {nbest}")
-        return list(self.task.translate(list(texts), self._search(nbest)))
+        found = self.task.translate(list(texts), self._search(nbest))
+        return [translations[:nbest] for translations in found]
 
     def plot(self, text: str, path: str | Path) -> None:
         """Draws what the model attends to while it translates a sentence.
@@ -85,11 +86,13 @@ class Predictor:
         plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
 
     def _search(self, nbest: int) -> Beam | None:
+        """What finds as many; None: what is configured."""
         configured = self.task.decoding
         if isinstance(configured, Beam):
             size, penalty = max(configured.beam_size, nbest), configured.length_penalty
             return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
-        return None if nbest == 1 else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
+        finds = configured.samples if isinstance(configured, Sample) else 1
+        return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
 
 
 def load(run: str | Path, *, device: str | None = None) -> Predictor:
