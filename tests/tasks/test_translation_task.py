@@ -18,12 +18,12 @@ from data.translation import TranslationData
 from data.vocabulary import Words
 from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Soft
 from zoo.batch import Padded, TranslationBatch, decoder_pair
-from zoo.decoding import Beam, Greedy
+from zoo.decoding import Beam, Greedy, Sample
 from zoo.metrics import METRICS, mode_of, text_metrics
 from zoo.networks.recurrent import GRU
-from zoo.networks.seq2seq import BahdanauDecoder, Seq2Seq
+from zoo.networks.seq2seq import BahdanauDecoder, Decoder, LuongDecoder, Seq2Seq
 from zoo.tasks.schedules import WarmupConstant
-from zoo.tasks.translation import TranslationTask
+from zoo.tasks.translation import Search, TranslationTask
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +43,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TranslationData:
 
 
 def make_task(
-    data: TranslationData, selection: Callable[..., nn.Module] = Soft, **changes: Any
+    data: TranslationData,
+    selection: Callable[..., nn.Module] = Soft,
+    decoder: Callable[..., Decoder] = BahdanauDecoder,
+    **changes: Any,
 ) -> TranslationTask:
     torch.manual_seed(0)
     network = Seq2Seq(
         spec=data.spec,
-        decoder=partial(BahdanauDecoder, attention={"score": Additive, "selection": selection}),
+        decoder=partial(decoder, attention={"score": Additive, "selection": selection}),
         recurrent=GRU,
         embedding_size=8,
         hidden_size=16,
@@ -173,6 +176,26 @@ def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: Transl
         assert many[0].weights is not None
         assert many[0].weights.shape == (len(many[0].tokens), len(many[0].source_tokens))
         torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
+
+
+@pytest.mark.parametrize("decoder", [BahdanauDecoder, partial(LuongDecoder, input_feeding=True)])
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, length_penalty=1.0), Sample(samples=2)])
+def test_each_row_of_weights_belongs_to_the_token_that_was_being_written(
+    data: TranslationData, decoder: Callable[..., Decoder], search: Search
+) -> None:
+    """Row t is what step t reads, whose input is the token before."""
+    task = make_task(data, decoder=decoder).double().eval()
+    task.network.output.bias.data[data.spec.target.eos] -= 5.0  # type: ignore[attr-defined]  # more to say
+    text = "a b c d e"
+    source = task.source_codec.pad(task.source_codec.encode([text]))
+    names = task.target_codec.tokens(range(data.spec.target.size))
+    for translation in task.translate([text], search)[0]:
+        ids = [names.index(token) for token in translation.tokens]
+        assert task.target_codec.decode(ids) == translation.text
+        inputs = task.target_codec.pad([[data.spec.target.bos, *ids[:-1]]])
+        weights = task.network.decode(task.network.encode(source), inputs).weights[0]
+        torch.testing.assert_close(translation.weights, weights.float(), atol=1e-6, rtol=0)
+        assert not torch.allclose(weights[1:], weights[:-1], atol=1e-4), "rows must be told apart"
 
 
 def test_no_translation_depends_on_dropout(data: TranslationData) -> None:

@@ -53,7 +53,8 @@ class Translation(NamedTuple):
         finished: False when the length limit cut it off.
         source_tokens: `K` tokens, `</s>` last.
         tokens: `T` target tokens, `</s>` last when finished.
-        weights: `(T, K)` attention weights on the CPU, or None without attention.
+        weights: `(T, K)` attention weights on the CPU, row t read while token t was being written; None
+            without attention.
     """
 
     text: str
