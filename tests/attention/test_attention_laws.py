@@ -160,16 +160,23 @@ def test_the_future_does_not_leak(score: str, selection: str, training: bool) ->
     attention = build(score, selection, training=training)
     query, keys, values = inputs(2, queries=KEYS)
     mask = combine(causal_mask(KEYS, KEYS), lengths_mask())
-    clean = seeded(attention, query, attention.prepare(keys, values, mask))
-    assert (clean.weights.triu(1) == 0).all()
-    for garbage in (torch.nan, torch.inf, 100.0):
-        changed = [
-            torch.cat([tensor[:, :3], torch.full_like(tensor[:, 3:], garbage)], 1)
-            for tensor in (keys, values)
-        ]
-        attended = seeded(attention, query, attention.prepare(*changed, mask))
-        for before, after in zip(outputs(clean), outputs(attended), strict=True):
-            assert torch.equal(before[:, :3], after[:, :3])
+    results = []
+    for garbage in (None, torch.nan, torch.inf, 100.0):
+        tensors = [leaf(tensor) for tensor in (query, keys, values)]
+        with torch.no_grad():
+            for tensor in tensors[1:]:
+                if garbage is not None:
+                    tensor[:, 3:] = garbage
+        attention.zero_grad()
+        attended = seeded(attention, tensors[0], attention.prepare(*tensors[1:], mask))
+        early = [output[:, :3] for output in outputs(attended)]
+        assert (early[1].triu(1) == 0).all()
+        sum(output.square().sum() for output in early).backward()
+        gradients = [tensor.grad for tensor in (*tensors, *attention.parameters()) if tensor.grad is not None]
+        results.append([*early, *gradients])
+    for changed in results[1:]:
+        assert all(map(torch.equal, results[0], changed))
+        assert all(part.isfinite().all() for part in changed)
 
 
 @every_combination
@@ -188,6 +195,11 @@ def test_what_may_be_read_is_not_hidden_when_it_is_not_finite(
     attended = seeded(attention, query, attention.prepare(keys, values, hidden_at_first))
     assert attended.context[:, 0].isfinite().all()
     assert attended.context[:, 1:].isnan().all()
+    keys[:, 1, 2] = torch.inf
+    attended = seeded(attention, query, attention.prepare(keys, inputs(2)[2], hidden_at_first))
+    for output in outputs(attended._replace(state=None)):
+        assert output[:, 0].isfinite().all()
+        assert output[:, 1:].isnan().all() == (score != "location"), "that score does not see keys"
 
 
 @pytest.mark.parametrize("selection", ["hard", "gumbel_hard", "soft"])
