@@ -48,7 +48,7 @@ def test_a_sentence(runs: Path) -> None:
 
 @pytest.mark.parametrize("source", ["file", "stdin by option", "stdin as sentence"])
 def test_lines_keep_their_places(runs: Path, tmp_path: Path, source: str) -> None:
-    content = "\ufeffabc\n\n  \nhgf\r\nabc".encode()
+    content = "\ufeffabc\n\n \u200b\u2060 \u00ad\t\nhgf\r\nabc".encode()
     file = tmp_path / "input.txt"
     file.write_bytes(content)
     arguments = {"file": ["--file", file], "stdin by option": ["--file", "-"], "stdin as sentence": ["-"]}[
@@ -57,6 +57,11 @@ def test_lines_keep_their_places(runs: Path, tmp_path: Path, source: str) -> Non
     result = _zoo("predict", runs / "first", *arguments, stdin=content)
     predictor = zoo.load(runs / "first")
     assert result.stdout.splitlines() == [predictor("abc"), "", "", predictor("hgf"), predictor("abc")]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\u200b", "\u3000\ufeff"])
+def test_a_sentence_in_which_nothing_can_be_seen(runs: Path, blank: str) -> None:
+    assert _zoo("predict", runs / "first", blank).stdout == "\n"
 
 
 def test_n_best(runs: Path) -> None:
@@ -87,6 +92,19 @@ def test_a_cut_off_translation_is_said_to_be(runs: Path) -> None:
     assert ("line 1: cut off at the length limit" in result.stderr) is not finished
 
 
+def test_of_several_runs_it_is_said_which_was_cut_off(runs: Path) -> None:
+    sentences = ["abc", "hgf edc", "k"]
+    result = _zoo("predict", runs / "first", runs / "second", "-", stdin="\n".join(sentences).encode())
+    expected = {
+        f"{run}, line {number}: cut off at the length limit"
+        for run in ("first", "second")
+        for number, found in enumerate(zoo.load(runs / run).predict(sentences), 1)
+        if not found[0].finished
+    }
+    assert {line for line in result.stderr.splitlines() if "cut off" in line} == expected
+    assert expected
+
+
 def test_mistakes_in_what_is_to_be_translated(runs: Path, tmp_path: Path) -> None:
     first = runs / "first"
     assert f"no sentence after {first}" in _fails("predict", first)
@@ -95,7 +113,12 @@ def test_mistakes_in_what_is_to_be_translated(runs: Path, tmp_path: Path) -> Non
     assert f"is not a run; did you mean {first}?" in _fails("predict", runs / "frist")
     assert f"frist does not exist; did you mean {first}?" in _fails("predict", runs / "frist", "abc")
     assert "word does not exist" in _fails("predict", first, "word", "by word")
-    assert "line 2: not UTF-8" in _fails("predict", first, "-", stdin=b"abc\n\xff\n")
+    assert "standard input, line 2: not UTF-8" in _fails("predict", first, "-", stdin=b"abc\n\xff\n")
+    (tmp_path / "latin.txt").write_bytes("gut\n\nschön\n".encode("latin-1"))
+    latin = _fails("predict", first, "--file", tmp_path / "latin.txt")
+    assert f"{tmp_path}/latin.txt, line 3: not UTF-8 (invalid start byte at byte 3)" in latin
+    assert "the sentence: not UTF-8 (invalid start byte at byte 2)" in _fails("predict", first, "ab\udcffc")
+    assert "the sentence: not UTF-8" in _fails("predict", first, "ab\ud800c")
     assert "missing.txt" in _fails("predict", first, "--file", tmp_path / "missing.txt")
     assert "no device 'tpu'" in _fails("predict", first, "abc", "--device", "tpu")
     assert _zoo("predict", first, "x" * 5000).exit_code == 0, "no path, only long"

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
+import unicodedata
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
@@ -61,7 +62,7 @@ def predict(
     """Translate sentences with trained models."""
     with clear_errors():
         runs, sentence = _split(arguments, file)
-        texts = _read_lines(file or "-") if sentence is None else [sentence]
+        texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
 
         from zoo.predictor import check_picture, load, plot_side_by_side, run_name
 
@@ -130,19 +131,25 @@ def _read_lines(file: str) -> list[str]:
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if lines[-1] == b"":
         lines.pop()
-    texts = []
-    for number, line in enumerate(lines, start=1):
-        try:
-            texts.append(line.decode("utf-8").strip())
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{name}, line {number}: not UTF-8 ({error.reason} at byte {error.start})"
-            ) from error
-    return texts
+    return [_text(line, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]
+
+
+def _text(given: str | bytes, where: str) -> str:
+    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces."""
+    try:
+        # Bytes on the command line that are no text arrive as surrogates.
+        content = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
+        text = content.decode("utf-8").strip()
+    except UnicodeError as error:
+        reason = f" ({error.reason} at byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
+        raise ValueError(f"{where}: not UTF-8{reason}") from error
+    seen = any(unicodedata.category(sign) not in ("Cc", "Cf") and not sign.isspace() for sign in text)
+    return text if seen else ""
 
 
 def _print_translations(predictors: "dict[str, Predictor]", texts: list[str], nbest: int) -> None:
     """One line per sentence; columns before it where there are several runs or several translations."""
+    several = len(predictors) > 1
     numbers = [number for number, text in enumerate(texts) if text]
     found = {
         name: dict(zip(numbers, predictor.predict([texts[n] for n in numbers], nbest), strict=True))
@@ -151,12 +158,13 @@ def _print_translations(predictors: "dict[str, Predictor]", texts: list[str], nb
     for number in range(len(texts)):
         for name in predictors:
             for translation in found[name].get(number, [None]):  # an empty line keeps its place
-                columns = [name] if len(predictors) > 1 else []
+                columns = [name] if several else []
                 if nbest > 1:
                     columns += [str(number + 1), "" if translation is None else f"{translation.score:.4f}"]
                 print(*columns, "" if translation is None else translation.text, sep="\t")
                 if translation is not None and not translation.finished:
-                    print(f"line {number + 1}: cut off at the length limit", file=sys.stderr)
+                    run = f"{name}, " if several else ""
+                    print(f"{run}line {number + 1}: cut off at the length limit", file=sys.stderr)
 
 
 # list

@@ -8,7 +8,9 @@ import torch
 from zoo.attention import Location
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
-from zoo.config.problems import Problem
+from zoo.config.instantiate import instantiate
+from zoo.config.problems import Problem, unknown
+from zoo.metrics import METRICS
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
 
@@ -58,6 +60,23 @@ def attention_is_read(config: Config, given: Collection[str]) -> Iterator[Proble
             yield Problem(group, f"{asked[0]} changes nothing: the model has no attention; leave it out")
 
 
+def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
+    monitor = config["task"]["monitor"]
+    corpus = instantiate(config["data"]["corpus"], "data.corpus")
+    missing = {}
+    if not corpus.languages[1]:
+        missing["val/bleu_tok_lc"] = "the target text has no language"
+    if not uses_attention(config["model"]):
+        missing["val/alignment_accuracy"] = "the model has no attention"
+    if not corpus.aligned:
+        missing["val/alignment_accuracy"] = "the data does not know the true alignment"
+    allowed = [name for name in (f"val/{metric}" for metric in METRICS) if name not in missing]
+    if monitor not in allowed:
+        reason = missing.get(monitor, "there is no such metric")
+        yield Problem("task.monitor", f"{monitor} is not measured: {reason}{unknown(monitor, allowed)}")
+
+
 def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A training must end by itself."""
     trainer = config["trainer"]
@@ -79,6 +98,7 @@ RULES: tuple[Rule, ...] = (
     location_covers_the_data,
     sampling_needs_reinforce,
     attention_is_read,
+    monitor_is_measured,
     budget_ends,
     device_is_there,
 )
