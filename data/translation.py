@@ -61,7 +61,12 @@ class TranslationData(LightningDataModule):
             ValueError: a number is too small.
         """
         super().__init__()
-        for name, value, least in (("batch_tokens", batch_tokens, 1), ("maximum_length", maximum_length, 2)):
+        for name, value, least in (
+            ("batch_tokens", batch_tokens, 1),
+            ("maximum_length", maximum_length, 2),
+            ("seed", seed, 0),
+            ("num_workers", num_workers, 0),
+        ):
             if value < least:
                 raise ValueError(f"{name} must be at least {least}, got {value}")
         self.corpus, self.tokenizer = corpus, tokenizer
