@@ -34,7 +34,7 @@ def check(config: Config, given: Collection[str] = ()) -> None:
     if misfits:
         _raise([*out_of_range, *misfits])
     rules = (problem for rule in RULES for problem in rule(config, given))
-    _raise([*out_of_range, *refused(config), *rules])
+    _raise([*out_of_range, *rules, *refused(config)])
 
 
 def _raise(problems: Iterable[Problem]) -> None:

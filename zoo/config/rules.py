@@ -157,7 +157,7 @@ def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Prob
 def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Where not even one pair fits, every pair is a batch of its own."""
     tokens, longest = config["data"].get("batch_tokens"), config["data"].get("maximum_length")
-    if tokens and longest and tokens < longest:
+    if tokens and longest and 0 < tokens < longest:
         yield Problem(
             "data.batch_tokens",
             f"must hold the longest sentence, got {tokens} and data.maximum_length={longest}",
