@@ -67,6 +67,7 @@ class TranslationData(LightningDataModule):
         for name, value, least in (
             ("batch_tokens", batch_tokens, 1),
             ("maximum_length", maximum_length, 2),
+            ("seed", seed, 0),
             ("num_workers", num_workers, 0),
             ("worker_timeout", worker_timeout, 0),
         ):

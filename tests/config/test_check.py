@@ -76,25 +76,24 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "tie_embeddings",
     ),
     ({"model__layers": "two"}, "model.layers: Seq2Seq takes a whole number, got 'two'"),
-    ({"model__layers": True}, "model.layers: Seq2Seq takes a whole number, got True"),
-    ({"model__dropout": None}, "model.dropout: Seq2Seq takes a number, got None"),
-    ({"model__hidden_size": 7}, "model: hidden_size=7 cannot be divided among 2 directions"),
+    ({"model__layers": True}, "model.layers: Seq2Seq takes a whole number, got true"),
+    ({"model__dropout": None}, "model.dropout: Seq2Seq takes a number, got null"),
+    ({"model__hidden_size": 7}, "model.hidden_size: hidden_size=7 cannot be divided among 2 directions"),
     (
         {"model__tie_embeddings": True},
-        "model: tie_embeddings needs one vocabulary for both sides; data set 'placeholder' has two "
+        "model.tie_embeddings: needs one vocabulary for both sides; data set 'placeholder' has two "
         "(5 and 5 entries): set data.tokenizer.joint=true",
     ),
-    ({"model__decoder": 3}, "model.decoder: Seq2Seq takes something to build, got 3"),
-    ({"decoding__beam_size": 0}, "decoding: beam_size must be at least 1, got 0"),
-    ({"data__batch_tokens": -1}, "data: batch_tokens must be at least 1, got -1"),
-    ({"data__corpus__test": 0}, "data.corpus: test must be at least 1, got 0"),
-    ({"optimizer__lr": -1.0}, "optimizer: Invalid learning rate: -1.0"),
+    ({"model__decoder": 3}, "model.decoder: Seq2Seq takes a Decoder to build (_partial_: true), got 3"),
+    ({"decoding__beam_size": 0}, "decoding.beam_size: must be at least 1, got 0"),
+    ({"data__batch_tokens": -1}, "data.batch_tokens: must be at least 1, got -1"),
+    ({"data__corpus__test": 0}, "data.corpus.test: must be at least 1, got 0"),
+    ({"optimizer__lr": -1.0}, "optimizer.lr: must be above 0, got -1.0"),
     ({"seed": "one"}, "seed: must be a whole number, got 'one'"),
     (
         {"trainer__precision": "bf16-mixd"},
-        "trainer.precision: Trainer takes 64, 32, 16 or 'transformer-engine', 'transformer-engine-float16', "
-        "'16-true', '16-mixed', 'bf16-true', 'bf16-mixed', '32-true', '64-true' or '64', '32', '16', 'bf16' "
-        "or null, got 'bf16-mixd'; did you mean bf16-mixed?",
+        "trainer.precision: must be '32-true' or 'bf16-mixed' or '16-mixed' or '64-true' or 'bf16-true', "
+        "got 'bf16-mixd'; did you mean bf16-mixed?",
     ),
     (
         {"trainer__max_epochs": -1},

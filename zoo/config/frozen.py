@@ -29,12 +29,15 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
         ConfigError: an interpolation fails, or a mandatory value is missing.
     """
     config = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
+    if not isinstance(config.get("paths"), DictConfig):
+        raise ConfigError([Problem("paths", f"must be a mapping, got {config.get('paths')!r}")])
     try:
         paths = config.paths
         paths.run_dir = str(run_dir)
         for name in paths:
-            # A relative path belongs to the folder where it was typed.
-            paths[name] = os.path.abspath(os.path.expanduser(paths[name]))
+            if isinstance(paths[name], str) and paths[name]:  # the check refuses anything else
+                # A relative path belongs to the folder where it was typed.
+                paths[name] = os.path.abspath(os.path.expanduser(paths[name]))
         plain: Config = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     except MissingMandatoryValue as error:
         raise ConfigError([Problem(str(error.full_key), "has no value")]) from error

@@ -1,22 +1,44 @@
 """What parts of a configuration ask of each other. A rule yields the problems it sees; RULES lists all."""
 
+import re
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.attention import Location
+from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import Problem, unknown
+from zoo.config.values import shown
 from zoo.metrics import METRICS
+from zoo.runs.metrics import MetricsFile
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
 
 
 def _target(node: Any) -> type | None:
     return locate(node["_target_"]) if isinstance(node, dict) and "_target_" in node else None
+
+
+NEEDED: dict[str, dict[str, type]] = {
+    "callbacks": {
+        "best": ModelCheckpoint,
+        "last": LastCheckpoint,
+        "random_state": RandomState,
+        "divergence": DivergenceGuard,
+        "step_axis": StepAxis,
+        "throughput": Throughput,
+    },
+    "logger": {"metrics": MetricsFile},
+}
+"""What no run can do without: its checkpoints, its numbers, and the guard over both."""
+
+_NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
 
 
 def uses_attention(node: Any, part: str = "score") -> bool:
@@ -90,8 +112,79 @@ def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]
     trainer = config["trainer"]
     if trainer.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
         yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
+    if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
+        yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
     if trainer.get("devices", 1) != 1 or trainer.get("num_nodes", 1) != 1:
         yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
+
+
+def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Some callbacks may be left out, others hold a run together."""
+    for group, parts in NEEDED.items():
+        for name, kind in parts.items():
+            found = _target(config[group].get(name))
+            if found is None or not issubclass(found, kind):
+                got = "is missing" if found is None else f"is a {found.__name__}"
+                yield Problem(f"{group}.{name}", f"{got}: every run needs this {kind.__name__}")
+
+
+def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Tests, results and predictions look for best.ckpt, resuming looks for last.ckpt."""
+    run = config["paths"]["run_dir"]
+    fixed = {
+        "best": {
+            "dirpath": str(Path(run) / "checkpoints"),
+            "filename": "best",
+            "monitor": config["task"].get("monitor"),
+            "save_on_train_epoch_end": False,  # a validation comes before it
+            "enable_version_counter": False,
+        },
+        "last": {"folder": run},
+    }
+    for name, values in fixed.items():
+        part = config["callbacks"].get(name)
+        if not isinstance(part, dict):  # it is missing, which another rule says
+            continue
+        for key, value in values.items():
+            if part.get(key) != value:
+                message = f"must be {shown(value)}, got {shown(part.get(key))}"
+                yield Problem(f"callbacks.{name}.{key}", message)
+
+
+def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A name stands in the name of a folder, in tables and in W&B."""
+    for key in ("name", "sweep"):
+        value = config[key]
+        if not isinstance(value, str):
+            continue
+        if not value or not value.isprintable():
+            yield Problem(key, f"must be readable text on one line, got {shown(value)}")
+        elif any(text.startswith(f"{key}=") for text in given) and not _NAME.fullmatch(value):
+            rule = "must be a name of 1 to 100 characters without slashes"
+            yield Problem(key, f"{rule}, got {shown(value)} ({len(value)} characters)")
+
+
+def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Whatever is written lies in folders, which no file may stand in the way of."""
+    for name, text in config["paths"].items():
+        if not text:
+            yield Problem(f"paths.{name}", "must name a folder, got nothing")
+            continue
+        path = Path(text)
+        if name != "run_dir" and (
+            file := next((one for one in (path, *path.parents) if one.is_file()), None)
+        ):
+            yield Problem(f"paths.{name}", f"must be a folder, but {file} is a file")
+
+
+def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Where not even one pair fits, every pair is a batch of its own."""
+    tokens, longest = config["data"].get("batch_tokens"), config["data"].get("maximum_length")
+    if tokens and longest and 0 < tokens < longest:
+        yield Problem(
+            "data.batch_tokens",
+            f"must hold the longest sentence, got {tokens} and data.maximum_length={longest}",
+        )
 
 
 RULES: tuple[Rule, ...] = (
@@ -101,4 +194,9 @@ RULES: tuple[Rule, ...] = (
     monitor_is_measured,
     budget_ends,
     device_is_there,
+    nothing_needed_is_missing,
+    checkpoints_are_found_again,
+    names_can_be_read,
+    folders_can_be_made,
+    a_batch_holds_the_longest,
 )

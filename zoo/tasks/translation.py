@@ -122,6 +122,9 @@ class TranslationTask(pl.LightningModule):
         reinforce: the term for sampled readings, used only when the network samples; None leaves them to
             chance (the configuration check refuses that).
         monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+
+    Raises:
+        ValueError: label_smoothing or discount is no share, or the weight of the entropy is negative.
     """
 
     def __init__(
@@ -137,6 +140,12 @@ class TranslationTask(pl.LightningModule):
         monitor: str,
     ) -> None:
         super().__init__()
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing must be at least 0 and below 1, got {label_smoothing}")
+        if reinforce is not None and not 0 <= reinforce["discount"] <= 1:
+            raise ValueError(f"discount must be from 0 to 1, got {reinforce['discount']}")
+        if reinforce is not None and reinforce["entropy_weight"] < 0:
+            raise ValueError(f"entropy_weight must be at least 0, got {reinforce['entropy_weight']}")
         assert spec.source is not None  # the network refuses such a spec
         assert spec.target is not None
         self.network: EncoderDecoder = network  # type: ignore[assignment]
