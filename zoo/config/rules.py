@@ -114,8 +114,11 @@ def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Itera
         part = config["callbacks"].get(name)
         if _target(part) is not ModelCheckpoint:
             continue
-        fixed = {
-            "dirpath": str(Path(config["paths"]["run_dir"]) / "checkpoints"),
+        folder = str(Path(config["paths"]["run_dir"]) / "checkpoints")
+        if part.get("dirpath") != folder:
+            message = f"must be the folder checkpoints in paths.run_dir, got {shown(part.get('dirpath'))}"
+            yield Problem(f"callbacks.{name}.dirpath", message)
+        fixed: dict[str, Any] = {
             "filename": name,
             "save_on_train_epoch_end": False,  # a validation comes before it
             "enable_version_counter": False,
