@@ -14,7 +14,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 from zoo.config.allowed import NotAllowed, locate
 from zoo.config.problems import Problem, unknown
 from zoo.config.schema import Settings
-from zoo.config.values import TARGET
+from zoo.config.values import TARGET, shown
 
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, UserWarning)
 """What composing raises: about overrides, interpolations, files, odd values and missing folders."""
@@ -169,9 +169,9 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
         if part not in parent:
             return _no_such_part(override, part, parent)
         node = OmegaConf.select(parent, part)
-        if node is None and not key.endswith(part):
-            return f"{part} is null, so there is nothing in it"
         if not isinstance(node, DictConfig):
+            if part != key.split(".")[-1]:
+                return f"{part} is {shown(node)}, so there is nothing in it"
             break
         parent = node
     cause = error.__cause__

@@ -13,7 +13,7 @@ from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
-from zoo.config.problems import Problem, unknown
+from zoo.config.problems import ConfigError, Problem, unknown
 from zoo.config.values import shown
 from zoo.metrics import METRICS
 from zoo.runs.metrics import MetricsFile
@@ -85,7 +85,10 @@ def attention_is_read(config: Config, given: Collection[str]) -> Iterator[Proble
 def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
     monitor = config["task"]["monitor"]
-    corpus = instantiate(config["data"]["corpus"], "data.corpus")
+    try:
+        corpus = instantiate(config["data"]["corpus"], "data.corpus")
+    except ConfigError:  # which is said where the whole is put together
+        return
     missing = {}
     if not corpus.languages[1]:
         missing["val/bleu_tok_lc"] = "the target text has no language"
@@ -131,23 +134,23 @@ def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterato
 def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Tests, results and predictions look for best.ckpt, resuming looks for last.ckpt."""
     run = config["paths"]["run_dir"]
-    fixed = {
+    fixed: dict[str, dict[str, tuple[Any, str]]] = {
         "best": {
-            "dirpath": str(Path(run) / "checkpoints"),
-            "filename": "best",
-            "monitor": config["task"].get("monitor"),
-            "save_on_train_epoch_end": False,  # a validation comes before it
-            "enable_version_counter": False,
+            "dirpath": (str(Path(run) / "checkpoints"), "the folder checkpoints in paths.run_dir"),
+            "filename": ("best", "'best'"),
+            "monitor": (config["task"].get("monitor"), "task.monitor"),
+            "save_on_train_epoch_end": (False, "false: a validation comes before it"),
+            "enable_version_counter": (False, "false"),
         },
-        "last": {"folder": run},
+        "last": {"folder": (run, "paths.run_dir")},
     }
     for name, values in fixed.items():
         part = config["callbacks"].get(name)
         if not isinstance(part, dict):  # it is missing, which another rule says
             continue
-        for key, value in values.items():
+        for key, (value, meant) in values.items():
             if part.get(key) != value:
-                message = f"must be {shown(value)}, got {shown(part.get(key))}"
+                message = f"must be {meant}, got {shown(part.get(key))}"
                 yield Problem(f"callbacks.{name}.{key}", message)
 
 
