@@ -13,6 +13,7 @@ from zoo.config.frozen import Config
 from zoo.config.instantiate import TARGET, instantiate, refusals
 from zoo.config.problems import ConfigError, Problem, joined, similar, unknown
 from zoo.config.rules import RULES
+from zoo.config.sweeps import sweep_problems
 from zoo.config.values import annotations, choices, described, fits
 from zoo.spec import DataSpec
 from zoo.text import SPECIAL_TOKENS, text_spec
@@ -20,14 +21,13 @@ from zoo.text import SPECIAL_TOKENS, text_spec
 _VALUES = {
     "name": str,
     "seed": int,
-    "sweep": str | None,
     "experiment": str | None,
     "test": bool,
     "check": bool,
 }
 _GROUPS = {
     *("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding"),
-    *("trainer", "callbacks", "logger", "paths"),
+    *("trainer", "callbacks", "logger", "paths", "sweep"),
 }
 _PATHS = {"runs_dir", "data_dir", "cache_dir", "wandb_dir", "run_dir"}
 _HYDRA = {TARGET, "_partial_", "_convert_", "_recursive_", "_args_"}
@@ -72,6 +72,7 @@ def _misfits(config: Config) -> list[Problem]:
         for key, kind in _VALUES.items()
         if key in config and not fits(config[key], kind)
     ]
+    problems += sweep_problems(config.get("sweep"))
     # What stands in several places by interpolation is reported once, where it was written.
     seen: set[str] = set()
     for problem in _signatures(config, ""):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.utils import get_args_parser
-from hydra.conf import JobConf
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException, MissingConfigException
@@ -19,8 +18,11 @@ from omegaconf.errors import OmegaConfBaseException
 from zoo.config.frozen import Config, resolved
 from zoo.config.problems import ConfigError, Problem, unknown
 from zoo.config.rules import uses_attention
+from zoo.config.sweeps import key_of, sweep_problems
 
 _ERRORS = (HydraException, OmegaConfBaseException)
+_PLUGINS = {"optuna": "optuna", "submitit_slurm": "slurm"}
+"""Options that come with a package that may be missing, and the extra that installs it."""
 
 
 def command_line() -> argparse.Namespace:
@@ -76,6 +78,8 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
                 composed = _composed(chosen)
             except _ERRORS as error:
                 raise ConfigError(list(_explain(chosen, error))) from error
+            if not isinstance(composed.sweep, DictConfig):
+                raise ConfigError(sweep_problems(composed.sweep))
             jobs.append(Job(chosen, composed, resolved(composed, Path("run"))))
         return jobs
 
@@ -89,25 +93,6 @@ def label(composed: DictConfig, choices: Mapping[str, Any]) -> None:
         groups = ["data", "model", "model/decoder", *(["attention", "selection"] if reads else [])]
         parts = [str(choices[group]) for group in groups if choices.get(group)]
         composed.name = composed.experiment or "-".join(parts)
-
-
-def sweep_options(jobs: Sequence[Job], folder: Path) -> list[str]:
-    """What Hydra must know of a sweep: its folder, and which overrides its jobs have in common."""
-    common = set.intersection(*(set(job.overrides) for job in jobs))
-    keys = ",".join(sorted(f"'{_key(override)}'" for override in common))
-    quoted = str(folder).replace("\\", r"\\").replace("'", r"\'")
-    return [
-        f"hydra.sweep.dir='{quoted}'",
-        f"hydra.job.config.override_dirname.exclude_keys=[{keys}]",
-    ]
-
-
-def label_job(composed: DictConfig, job: JobConf, sweep: str) -> None:
-    """Names a job of a sweep by what is special about it, and the sweep where the user did not."""
-    composed.name = "-".join(
-        str(part) for part in (job.num, composed.name, job.override_dirname) if part not in (None, "")
-    )
-    composed.sweep = composed.sweep or sweep
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:
@@ -157,11 +142,14 @@ def _explain(overrides: Sequence[str], error: Exception) -> Iterator[Problem]:
 
 
 def _reason(override: str, error: Exception, base: DictConfig) -> str:
-    key = _key(override)
+    key = key_of(override)
     if str(error).startswith("Ambiguous value"):
         return "these are several values; add -m to run a sweep over them"
-    if isinstance(error, MissingConfigException) and error.options is not None:
+    if isinstance(error, MissingConfigException):
         choice = str(error.missing_cfg_file).rpartition("/")[2]
+        if choice in _PLUGINS:
+            return f"needs a plugin: pip install 'attention-zoo[{_PLUGINS[choice]}]'"
+    if isinstance(error, MissingConfigException) and error.options is not None:
         return f"there is no {key} called {choice}" + unknown(choice, error.options)
     # The deepest part of the key that exists says what could have been meant.
     parent, part = base, ""
@@ -176,10 +164,6 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
         names = [str(name) for name in parent if name != "hydra" and not str(name).startswith("_")]
         return f"there is no {part}" + unknown(part, names)
     return _first_line(error)
-
-
-def _key(override: str) -> str:
-    return override.partition("=")[0].lstrip("+~")
 
 
 def _first_line(error: Exception) -> str:
