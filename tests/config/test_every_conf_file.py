@@ -23,6 +23,8 @@ NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
 }
+EXTRAS = {"hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher"}
+"""What a file needs that is not always installed."""
 SMALL = ["model.embedding_size=8", "model.hidden_size=8"]
 
 
@@ -33,6 +35,8 @@ def test_conf_holds_nothing_but_configurations() -> None:
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
     resolvers.register()
+    if choice.as_posix() in EXTRAS:
+        pytest.importorskip(EXTRAS[choice.as_posix()])
     group, name = choice.parent.as_posix(), choice.name
     overrides = [f"paths.runs_dir={tmp_path}/runs", f"{group}={name}", *NEEDS.get(choice.as_posix(), [])]
     job = compose_jobs(CONF, [*overrides, *SMALL], False)[0]
