@@ -46,17 +46,16 @@ def check_disk(configs: Sequence[Config]) -> None:
 
 
 def _weights(config: Config) -> int:
-    """Bytes of a model's weights, as far as they are known before the data: with the tokenizer's full size."""
+    """Bytes of a model's weights, a vocabulary taken at the full size that its tokenizer may have."""
     spec = placeholder(config)
     size = (config["data"].get("tokenizer") or {}).get("size")
     if size:
-        sides = {
-            name: replace(side, size=size) for name in ("source", "target") if (side := getattr(spec, name))
-        }
-        spec = replace(spec, **sides)
+        sides = {name: getattr(spec, name) for name in ("source", "target")}
+        spec = replace(spec, **{name: replace(side, size=size) for name, side in sides.items() if side})
     with torch.device("meta"):
         network = instantiate(config["model"], "model")(spec=spec)
-    return _BYTES_PER_PARAMETER * sum(weight.numel() for weight in network.parameters())
+    parameters: int = sum(weight.numel() for weight in network.parameters())
+    return _BYTES_PER_PARAMETER * parameters
 
 
 def _gigabytes(size: float) -> str:
