@@ -72,6 +72,12 @@ def _with(key: str, value: Any) -> dict[str, Any]:
         ("trainer.max_epochs", 10),
         ("trainer.max_steps", 100),
         ("trainer.devices", 2),
+        ("trainer.num_nodes", 2),
+        ("trainer.max_time", "00:01:00:00"),
+        ("trainer.limit_train_batches", 10),
+        ("trainer.gradient_clip_val", 1.0),
+        ("trainer.gradient_clip_algorithm", "value"),
+        ("trainer.accumulate_grad_batches", 2),
     ],
 )
 def test_the_hash_covers_whatever_changes_a_result(key: str, value: Any) -> None:
@@ -102,7 +108,10 @@ def test_the_hash_leaves_out_where_things_lie() -> None:
 
 
 def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:
-    assert config_hash(dict(reversed(CONFIG.items()))) == config_hash(CONFIG)
+    def turned(node: Any) -> Any:
+        return {key: turned(node[key]) for key in reversed(node)} if isinstance(node, dict) else node
+
+    assert config_hash(turned(CONFIG)) == config_hash(CONFIG)
 
 
 def test_every_field(tmp_path: Path) -> None:
