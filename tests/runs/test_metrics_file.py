@@ -15,8 +15,8 @@ def test_every_value_is_a_row(tmp_path: Path) -> None:
     logger.log_metrics({"train/loss": 0.5, "train/odd, name": torch.tensor(2)}, step=3)
     logger.log_metrics({"val/loss": 0.25}, step=3)
     logger.log_metrics({}, step=4)
-    assert logger.path.read_text() == (
-        'step,name,value\n3,train/loss,0.5\n3,"train/odd, name",2.0\n3,val/loss,0.25\n'
+    assert logger.path.read_bytes() == (
+        b'step,name,value\n3,train/loss,0.5\n3,"train/odd, name",2.0\n3,val/loss,0.25\n'
     )
     assert list(read_metrics(logger.path))[1] == Value(3, "train/odd, name", 2.0)
 
