@@ -94,6 +94,9 @@ def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]
         yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
     if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
         yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
+    if trainer.get("strategy", "auto") != "auto" and trainer.get("use_distributed_sampler", True):
+        message = "must be false with a strategy: token batches are shared out by their own sampler"
+        yield Problem("trainer.use_distributed_sampler", message)
     if trainer.get("devices", 1) != 1 or trainer.get("num_nodes", 1) != 1:
         yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
 
