@@ -29,10 +29,12 @@ from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.job import run_frozen
+from zoo.runs.lock import Occupied
 from zoo.runs.predictions import write_predictions
 from zoo.runs.recording import Recording
 from zoo.runs.report import print_results, print_sweep
 from zoo.runs.results import results, write_results
+from zoo.runs.resume import CannotResume, starting_point
 
 SCRIPT = Path(__file__).resolve()
 CONF = SCRIPT.with_name("conf")
@@ -46,7 +48,7 @@ def main() -> int:
         return run_sweep() or 0
     try:
         if asked.frozen:
-            return run(asked.frozen)
+            return run(asked.frozen, resume=asked.resume)
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
         for job in jobs:
             check(job.config, job.overrides)
@@ -58,9 +60,11 @@ def main() -> int:
             return 0
         today = day_folder(Path(config["paths"]["runs_dir"]))
         if not asked.multirun:
-            return run(freeze(composed, create_run_folder(today, composed.name), overrides))
+            path = freeze(composed, create_run_folder(today, composed.name), overrides)
+            sys.argv[1:] = ["--frozen", str(path)]  # with which Lightning starts further processes
+            return run(path)
         sweep = create_run_folder(today, config["sweep"] or "sweep")
-    except (ConfigError, OSError) as error:
+    except (ConfigError, CannotResume, Occupied, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     sys.argv[1:] = ["--multirun", *asked.overrides, *sweep_options(jobs, sweep)]
@@ -88,19 +92,20 @@ def run_sweep(composed: DictConfig) -> None:
         )
 
 
-def run(path: Path) -> int:
-    """Runs a config.yaml in its folder and records there how it went; returns the exit code."""
+def run(path: Path, resume: bool = False) -> int:
+    """Runs a config.yaml in its folder, or goes on with it, records how it went, returns the exit code."""
     overrides, config = thaw(path)
     check(config)
     folder = Path(config["paths"]["run_dir"])
+    last = starting_point(path, config, resume)
     with Recording(folder, overrides) as recording:
         recording.loggers += instantiate(config["logger"], "logger").values()
-        fit_and_test(config, folder, recording.loggers)
+        fit_and_test(config, folder, recording.loggers, last)
     return recording.exit_code
 
 
-def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
-    """Trains, tests the best checkpoint, and writes the results."""
+def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path | None) -> None:
+    """Trains (on from `last` if there is one), tests the best checkpoint, and writes the results."""
     pl.seed_everything(config["seed"], workers=True)
     data = instantiate(config["data"], "data")
     data.prepare_data()
@@ -113,9 +118,12 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
     trainer = instantiate(config["trainer"], "trainer")(
         logger=loggers, callbacks=callbacks, plugins=[AtomicIO()], default_root_dir=folder
     )
-    trainer.fit(task, datamodule=data)
+    for logger in loggers:
+        logger.log_hyperparams(config)
+    trainer.fit(task, datamodule=data, ckpt_path=last, weights_only=True)
     best = read_checkpoint(folder)
-    strip_optimizer(best.path)
+    if trainer.is_global_zero:
+        strip_optimizer(best.path)
     test: dict[str, float] = {}
     if config["test"]:
         for part in trainer.test(
@@ -124,6 +132,9 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
             test |= part
         for split, baseline in data.baselines.items():
             test |= {f"{split}/{name}": value for name, value in baseline.items()}
+    if not trainer.is_global_zero:
+        return
+    if config["test"]:
         write_predictions(folder, {split: task.predictions[split] for split in data.test_splits})
     measured = results(
         config=config,
@@ -133,9 +144,7 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
         test=test,
         test_splits=data.test_splits if config["test"] else [],
         parameters=sum(weight.numel() for weight in task.parameters() if weight.requires_grad),
-        seconds=throughput.seconds,
-        per_second=throughput.per_second,
-        peak_memory_bytes=throughput.peak_memory_bytes,
+        **throughput.totals,
         signatures=task.signatures,
     )
     write_results(folder, measured)

@@ -12,10 +12,12 @@ class Corpus(ABC):
     Attributes:
         name: the corpus in results and file names, e.g. `multi30k`.
         languages: ISO 639 codes of source and target; empty where a side is no single language.
+        aligned: whether `load` knows the true alignment.
     """
 
     name: str
     languages: tuple[str, str] = ("", "")
+    aligned = False
 
     @abstractmethod
     def fingerprint(self) -> str:

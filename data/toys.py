@@ -22,6 +22,7 @@ class _Toy(GeneratedCorpus):
         maximum_length: longest row, in symbols.
     """
 
+    aligned = True
     symbols: int
     minimum_length: int
     maximum_length: int

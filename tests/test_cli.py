@@ -48,7 +48,7 @@ def test_a_sentence(runs: Path) -> None:
 
 @pytest.mark.parametrize("source", ["file", "stdin by option", "stdin as sentence"])
 def test_lines_keep_their_places(runs: Path, tmp_path: Path, source: str) -> None:
-    content = "\ufeffabc\n\n  \nhgf\r\nabc".encode()
+    content = "\ufeffabc\n\n \u200b\u2060 \u00ad\t\nhgf\r\nabc".encode()
     file = tmp_path / "input.txt"
     file.write_bytes(content)
     arguments = {"file": ["--file", file], "stdin by option": ["--file", "-"], "stdin as sentence": ["-"]}[
@@ -57,6 +57,11 @@ def test_lines_keep_their_places(runs: Path, tmp_path: Path, source: str) -> Non
     result = _zoo("predict", runs / "first", *arguments, stdin=content)
     predictor = zoo.load(runs / "first")
     assert result.stdout.splitlines() == [predictor("abc"), "", "", predictor("hgf"), predictor("abc")]
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\u200b", "\u3000\ufeff"])
+def test_a_sentence_in_which_nothing_can_be_seen(runs: Path, blank: str) -> None:
+    assert _zoo("predict", runs / "first", blank).stdout == "\n"
 
 
 def test_n_best(runs: Path) -> None:
@@ -87,6 +92,19 @@ def test_a_cut_off_translation_is_said_to_be(runs: Path) -> None:
     assert ("line 1: cut off at the length limit" in result.stderr) is not finished
 
 
+def test_of_several_runs_it_is_said_which_was_cut_off(runs: Path) -> None:
+    sentences = ["abc", "hgf edc", "k"]
+    result = _zoo("predict", runs / "first", runs / "second", "-", stdin="\n".join(sentences).encode())
+    expected = {
+        f"{run}, line {number}: cut off at the length limit"
+        for run in ("first", "second")
+        for number, found in enumerate(zoo.load(runs / run).predict(sentences), 1)
+        if not found[0].finished
+    }
+    assert {line for line in result.stderr.splitlines() if "cut off" in line} == expected
+    assert expected
+
+
 def test_mistakes_in_what_is_to_be_translated(runs: Path, tmp_path: Path) -> None:
     first = runs / "first"
     assert f"no sentence after {first}" in _fails("predict", first)
@@ -95,7 +113,12 @@ def test_mistakes_in_what_is_to_be_translated(runs: Path, tmp_path: Path) -> Non
     assert f"is not a run; did you mean {first}?" in _fails("predict", runs / "frist")
     assert f"frist does not exist; did you mean {first}?" in _fails("predict", runs / "frist", "abc")
     assert "word does not exist" in _fails("predict", first, "word", "by word")
-    assert "line 2: not UTF-8" in _fails("predict", first, "-", stdin=b"abc\n\xff\n")
+    assert "standard input, line 2: not UTF-8" in _fails("predict", first, "-", stdin=b"abc\n\xff\n")
+    (tmp_path / "latin.txt").write_bytes("gut\n\nschön\n".encode("latin-1"))
+    latin = _fails("predict", first, "--file", tmp_path / "latin.txt")
+    assert f"{tmp_path}/latin.txt, line 3: not UTF-8 (invalid start byte at byte 3)" in latin
+    assert "the sentence: not UTF-8 (invalid start byte at byte 2)" in _fails("predict", first, "ab\udcffc")
+    assert "the sentence: not UTF-8" in _fails("predict", first, "ab\ud800c")
     assert "missing.txt" in _fails("predict", first, "--file", tmp_path / "missing.txt")
     assert "no device 'tpu'" in _fails("predict", first, "abc", "--device", "tpu")
     assert _zoo("predict", first, "x" * 5000).exit_code == 0, "no path, only long"
@@ -137,6 +160,9 @@ def checkout(tmp_path: Path) -> Path:
         "conf/data/dates.yaml": "_target_: a.b\n",
         "conf/data/copy.yaml": "# The input again.\n",
         "conf/experiment/dates_bahdanau.yaml": "# Dates.\n# More.\n",
+        "conf/experiment/long.yaml": "# @package _global_\n# The control (Luong et al. 2015), which goes on\n"
+        "# at equal size, e.g. here. Said of it further.\ndefaults: []\n",
+        "conf/experiment/open.yaml": "# It has no full stop\n#\n#   python train.py experiment=open\n",
         "conf/attention/additive.yaml": "_target_: zoo.attention.Additive\n",
         "conf/attention/perceptron.yaml": "_target_: zoo.attention.Additive\n_partial_: true\n",
     }.items():
@@ -149,7 +175,25 @@ def test_lists_of_the_checkout(checkout: Path, monkeypatch: pytest.MonkeyPatch, 
     assert _zoo("list", "models", "--project", checkout).stdout == "seq2seq  Recurrent.\n"
     monkeypatch.chdir(checkout / "conf" / "data")
     assert _zoo("list", "data").stdout == "copy   The input again.\ndates\n"
-    assert _zoo("list", "experiments").stdout == "dates_bahdanau  Dates.\n"
+    assert _zoo("list", "experiments").stdout == (
+        "dates_bahdanau  Dates.\n"
+        "long            The control (Luong et al. 2015), which goes on at equal size, e.g. here.\n"
+        "open            It has no full stop\n"
+    )
+
+
+def test_lists_are_wrapped_on_a_terminal(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.cli._terminal_columns", lambda: 45)
+    lines = (
+        "dates_bahdanau  Dates.",
+        "long            The control (Luong et al.",
+        "                2015), which goes on at equal",
+        "                size, e.g. here.",
+        "open            It has no full stop",
+    )
+    assert _zoo("list", "experiments", "--project", checkout).stdout.splitlines() == list(lines)
+    monkeypatch.setattr("zoo.cli._terminal_columns", lambda: 5)
+    assert "long            The control (Luong" in _zoo("list", "experiments", "--project", checkout).stdout
 
 
 def test_as_a_module_into_a_pipe_that_nobody_reads(checkout: Path) -> None:

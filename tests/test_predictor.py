@@ -13,6 +13,7 @@ import zoo
 from zoo.predictor import choose_device, plot_side_by_side
 from zoo.runs.checkpoint import CheckpointError
 
+DELETED = object()
 TEXTS = ["abc", "hgf edc", "k", "abcdefgh ijk abc"]
 
 
@@ -78,6 +79,18 @@ def test_a_greedy_run_can_give_n_best(tmp_path: Path) -> None:
     assert len(predictor.predict(["abc"], nbest=4)[0]) == 4
 
 
+def test_a_sampling_run_gives_as_many_as_are_asked_for(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "sample", decoding=part("zoo.decoding.Sample", partial=False, samples=3))
+    predictor = zoo.load(run)
+    drawn = list(predictor.task.translate(TEXTS))
+    assert [len(translations) for translations in drawn] == [3] * len(TEXTS)
+    for nbest in (1, 2, 3):
+        found = predictor.predict(TEXTS, nbest)
+        texts = [[translation.text for translation in translations] for translations in found]
+        assert texts == [[translation.text for translation in three[:nbest]] for three in drawn]
+    assert len(predictor.predict(["abc"], nbest=5)[0]) == 5
+
+
 def test_nothing_to_translate(run: Path) -> None:
     assert zoo.load(run).predict([]) == []
 
@@ -89,6 +102,49 @@ def test_weights_of_another_model_are_refused(run: Path, tmp_path: Path) -> None
     torch.save(loaded, path)
     with pytest.raises(CheckpointError, match=r"a\.ckpt does not fit the model.*size mismatch"):
         zoo.load(path)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("model", None, "cannot be built: TypeError: 'NoneType' object is not callable"),
+        ("model", DELETED, "cannot be built: KeyError: 'model'"),
+        ("model._target_", "zoo.networks.seq2seq.Seq3Seq", "no Seq3Seq; did you mean Seq2Seq"),
+        ("model._target_", "zoo.attention.Soft", "cannot be built: TypeError: .*unexpected keyword"),
+        ("model._target_", DELETED, "cannot be built: TypeError"),
+        ("model.hidden_size", DELETED, "cannot be built: TypeError: .*argument: 'hidden_size'"),
+        ("model.hidden_size", "eight", "cannot be built: TypeError: "),
+        ("model.hidden_size", 7, "cannot be built: hidden_size=7 cannot be divided"),
+        ("model.decoder.attention.score", None, "cannot be built: TypeError"),
+        ("task.decoding", DELETED, "cannot be built: TypeError: .*argument: 'decoding'"),
+        ("task.decoding.beam_size", 0, "cannot be built: task.decoding: beam_size must be at least 1"),
+    ],
+)
+def test_a_damaged_configuration_is_one_clear_error(
+    run: Path, tmp_path: Path, key: str, value: object, message: str
+) -> None:
+    loaded = torch.load(run / "checkpoints" / "best.ckpt", weights_only=True)
+    node, (*path, last) = loaded["zoo"]["config"], key.split(".")
+    for part_of in path:
+        node = node[part_of]
+    if value is DELETED:
+        del node[last]
+    else:
+        node[last] = value
+    torch.save(loaded, tmp_path / "a.ckpt")
+    with pytest.raises(CheckpointError, match=rf"a\.ckpt describes a model that .*{message}") as caught:
+        zoo.load(tmp_path / "a.ckpt")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("missing", ["network.output.bias", ""])
+def test_missing_weights_are_named(run: Path, tmp_path: Path, missing: str) -> None:
+    loaded = torch.load(run / "checkpoints" / "best.ckpt", weights_only=True)
+    weights = loaded["state_dict"].items()
+    loaded["state_dict"] = {name: weight for name, weight in weights if missing not in name}
+    torch.save(loaded, tmp_path / "a.ckpt")
+    with pytest.raises(CheckpointError, match=r"does not fit the model .*Missing.*network\.output\.bias"):
+        zoo.load(tmp_path / "a.ckpt")
 
 
 @pytest.mark.parametrize(

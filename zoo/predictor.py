@@ -6,8 +6,9 @@ from pathlib import Path
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
 
+from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
-from zoo.decoding import Beam
+from zoo.decoding import Beam, Sample
 from zoo.figures import alignment_sheet, render
 from zoo.runs.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 from zoo.runs.files import write_bytes
@@ -34,17 +35,24 @@ class Predictor:
             ValueError: there is no such device.
         """
         self.checkpoint = checkpoint
-        network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
-        task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
-        self.task: TranslationTask = task
+        target = choose_device(device)
         try:
-            self.task.load_state_dict(checkpoint.state_dict)
+            network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
+            task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
+            if not isinstance(task, TranslationTask):
+                raise TypeError(f"{type(task).__name__} does not translate")
+        except Exception as error:  # whatever constructors raise when they are given nonsense
+            raise CheckpointError(
+                f"{checkpoint.path} describes a model that cannot be built: {_one_line(error)}"
+            ) from error
+        try:
+            task.load_state_dict(checkpoint.state_dict)
         except RuntimeError as error:
             raise CheckpointError(
                 f"{checkpoint.path} does not fit the model that its configuration describes: "
-                f"{' '.join(str(error).split())}"
+                f"{_one_line(error)}"
             ) from error
-        self.task.eval().to(choose_device(device))
+        self.task = task.eval().to(target)
 
     def __call__(self, text: str) -> str:
         """The best translation of one sentence."""
@@ -55,14 +63,15 @@ class Predictor:
 
         Args:
             texts: raw sentences.
-            nbest: how many translations of each; a run that decodes otherwise finds several by beam search.
+            nbest: how many translations of each; a run whose search finds fewer gets them by beam search.
 
         Returns:
             Each sentence's translations, best first.
         """
         if nbest < 1:
             raise ValueError(f"nbest must be at least 1, got {nbest}")
-        return list(self.task.translate(list(texts), self._search(nbest)))
+        found = self.task.translate(list(texts), self._search(nbest))
+        return [translations[:nbest] for translations in found]
 
     def plot(self, text: str, path: str | Path) -> None:
         """Draws what the model attends to while it translates a sentence.
@@ -77,11 +86,13 @@ class Predictor:
         plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
 
     def _search(self, nbest: int) -> Beam | None:
+        """What finds as many; None: what is configured."""
         configured = self.task.decoding
         if isinstance(configured, Beam):
             size, penalty = max(configured.beam_size, nbest), configured.length_penalty
             return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
-        return None if nbest == 1 else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
+        finds = configured.samples if isinstance(configured, Sample) else 1
+        return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
 
 
 def load(run: str | Path, *, device: str | None = None) -> Predictor:
@@ -116,6 +127,14 @@ def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str 
             raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
     figure = alignment_sheet(best, list(predictors))
     write_bytes(Path(path), render(figure, Path(path).suffix[1:].lower()))
+
+
+def _one_line(error: Exception) -> str:
+    """What an error says; of one that says only a key or nothing, its kind as well."""
+    if isinstance(error, ConfigError):
+        return "; ".join(map(str, error.problems))
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError | RuntimeError) else f"{type(error).__name__}: {text}"
 
 
 def run_name(checkpoint: Path) -> str:

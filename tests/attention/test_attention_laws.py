@@ -160,16 +160,23 @@ def test_the_future_does_not_leak(score: str, selection: str, training: bool) ->
     attention = build(score, selection, training=training)
     query, keys, values = inputs(2, queries=KEYS)
     mask = combine(causal_mask(KEYS, KEYS), lengths_mask())
-    clean = seeded(attention, query, attention.prepare(keys, values, mask))
-    assert (clean.weights.triu(1) == 0).all()
-    for garbage in (torch.nan, torch.inf, 100.0):
-        changed = [
-            torch.cat([tensor[:, :3], torch.full_like(tensor[:, 3:], garbage)], 1)
-            for tensor in (keys, values)
-        ]
-        attended = seeded(attention, query, attention.prepare(*changed, mask))
-        for before, after in zip(outputs(clean), outputs(attended), strict=True):
-            assert torch.equal(before[:, :3], after[:, :3])
+    results = []
+    for garbage in (None, torch.nan, torch.inf, 100.0):
+        tensors = [leaf(tensor) for tensor in (query, keys, values)]
+        with torch.no_grad():
+            for tensor in tensors[1:]:
+                if garbage is not None:
+                    tensor[:, 3:] = garbage
+        attention.zero_grad()
+        attended = seeded(attention, tensors[0], attention.prepare(*tensors[1:], mask))
+        early = [output[:, :3] for output in outputs(attended)]
+        assert (early[1].triu(1) == 0).all()
+        sum(output.square().sum() for output in early).backward()
+        gradients = [tensor.grad for tensor in (*tensors, *attention.parameters()) if tensor.grad is not None]
+        results.append([*early, *gradients])
+    for changed in results[1:]:
+        assert all(map(torch.equal, results[0], changed))
+        assert all(part.isfinite().all() for part in changed)
 
 
 @every_combination
@@ -188,6 +195,11 @@ def test_what_may_be_read_is_not_hidden_when_it_is_not_finite(
     attended = seeded(attention, query, attention.prepare(keys, values, hidden_at_first))
     assert attended.context[:, 0].isfinite().all()
     assert attended.context[:, 1:].isnan().all()
+    keys[:, 1, 2] = torch.inf
+    attended = seeded(attention, query, attention.prepare(keys, inputs(2)[2], hidden_at_first))
+    for output in outputs(attended._replace(state=None)):
+        assert output[:, 0].isfinite().all()
+        assert output[:, 1:].isnan().all() == (score != "location"), "that score does not see keys"
 
 
 @pytest.mark.parametrize("selection", ["hard", "gumbel_hard", "soft"])
@@ -232,7 +244,7 @@ def test_step_by_step_is_all_at_once(score: str, selection: str) -> None:
     attention = build(score, selection)
     query, keys, values = inputs(2)
     memory = attention.prepare(keys, values, lengths_mask())
-    together, state = attention(query, memory), None
+    together, state = attention(query, memory), attention.init_state(memory)
     for step in range(QUERIES):
         one = attention(query[:, step : step + 1], memory, state)
         state = one.state
@@ -246,12 +258,15 @@ def test_hypotheses_read_as_if_each_were_alone(score: str, selection: str) -> No
     attention = build(score, selection)
     query, keys, values = inputs(2)
     memory = attention.prepare(keys, values, lengths_mask())
-    first = attention(query[:, :1], memory)
-    state = None if first.state is None else first.state[:, [0, 0, 0]]
-    beam = attention(query, memory, state)
-    for hypothesis in range(QUERIES):
-        alone = attention(query[:, hypothesis : hypothesis + 1], memory, first.state)
-        equal(alone.context, beam.context[:, hypothesis : hypothesis + 1])
+    state = attention.init_state(memory)
+    for _ in range(2):  # from the very first step on
+        assert state is None or state.shape == (2, 1)
+        wide = None if state is None else state.expand(-1, QUERIES)
+        beam = attention(query, memory, wide)
+        for hypothesis in range(QUERIES):
+            alone = attention(query[:, hypothesis : hypothesis + 1], memory, state)
+            equal(alone.context, beam.context[:, hypothesis : hypothesis + 1])
+        state = None if beam.state is None else beam.state[:, :1]
 
 
 @every_combination

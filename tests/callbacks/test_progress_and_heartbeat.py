@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 import rich
 from fake_task import FakeTask, Fit
-from lightning.pytorch.callbacks import Timer
+from lightning.pytorch.callbacks import ModelCheckpoint, Timer
 
-from zoo.callbacks import Heartbeat, Progress, StepAxis, Throughput
+from zoo.callbacks import Heartbeat, Progress, StepAxis, Throughput, pace
 from zoo.callbacks import progress as module
 from zoo.runs.status import StatusFile
 
@@ -43,6 +43,7 @@ def test_without_a_terminal_lines_say_speed_and_time_left(
 
     clock = Clock()
     monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(pace, "time", clock)
 
     class Task(FakeTask):
         def training_step(self, batch: object, number: int) -> object:  # type: ignore[override]
@@ -63,7 +64,7 @@ def test_a_time_limit_shortens_what_is_left(fit: Fit) -> None:
 
         def on_train_batch_end(self, trainer, *arguments) -> None:  # type: ignore[no-untyped-def]
             super().on_train_batch_end(trainer, *arguments)
-            self.seen = self._seconds_left(trainer)
+            self.seen = self._pace.seconds_left(trainer)
 
     look = Look()
     fit(
@@ -113,7 +114,7 @@ def test_heartbeats_are_rare_and_keep_the_status(
 ) -> None:
     status = StatusFile(tmp_path)
     beats: list[Path] = []
-    monkeypatch.setattr(StatusFile, "beat", lambda self: beats.append(self.path))
+    monkeypatch.setattr(StatusFile, "beat", lambda self, progress=None: beats.append(self.path))
     fit(FakeTask(), [Heartbeat(folder=tmp_path)], test=True)
     assert beats == [status.path], "a short run beats once in ten seconds"
     fit(FakeTask(), [Heartbeat(folder=tmp_path, seconds=0.0)], test=True)
@@ -128,7 +129,20 @@ def test_a_heartbeat_is_seen_in_the_status(fit: Fit, tmp_path: Path) -> None:
     fit(FakeTask(), [Heartbeat(folder=tmp_path)], max_steps=1, limit_val_batches=0)
     seen = json.loads(status.path.read_text())
     assert seen.pop("heartbeat") >= started.pop("heartbeat")
+    assert seen.pop("progress")["step"] == 1
+    started.pop("progress")
     assert seen == started
+
+
+def test_the_status_says_how_far_the_training_is(fit: Fit, tmp_path: Path) -> None:
+    status = StatusFile(tmp_path)
+    status.start()
+    best = ModelCheckpoint(dirpath=tmp_path / "checkpoints", monitor="val/score", mode="max")
+    fit(FakeTask(), [Heartbeat(folder=tmp_path, seconds=0.0), best], enable_checkpointing=True, test=True)
+    progress = status.read().progress
+    assert progress is not None
+    assert (progress.step, progress.steps, progress.metric, progress.best) == (8, 8, "val/score", 4.0)
+    assert progress.seconds_left == 0.0
 
 
 def test_a_long_test_says_how_far_it_is_where_there_is_no_terminal(caplog: pytest.LogCaptureFixture) -> None:

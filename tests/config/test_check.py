@@ -22,13 +22,21 @@ def said(problem: Callable[[], object]) -> str:
 
 def test_everything_mistyped_is_said_at_once() -> None:
     resolvers.register()
-    line = ["decoding=beem", "sed=3", "data.tokenizer.size=9", "data=multi30k", "scheduler.rate=5"]
+    line = [
+        "decoding=beem",
+        "sed=3",
+        "data.tokenizer.size=9",
+        "data=multi30k",
+        "scheduler.rate=5",
+        "sweep.x=1",
+    ]
     text = said(lambda: compose_jobs(CONF, line, False))
     expected = [
-        "3 problems in the configuration, nothing was run:",
+        "4 problems in the configuration, nothing was run:",
         "  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, ",
         "  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, ",
-        "  - scheduler.rate=5: scheduler is null, so there is nothing in it",
+        "  - scheduler.rate=5: there is no rate; allowed: warmup_steps",
+        "  - sweep.x=1: sweep is null, so there is nothing in it",
     ]
     assert [said[: len(start)] for said, start in zip(text.splitlines(), expected, strict=True)] == expected
 
@@ -90,6 +98,20 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     (
         {"trainer__max_epochs": -1},
         "trainer: training would never end: give one of max_epochs, max_steps, max_time",
+    ),
+    (
+        {"task__monitor": "val/tf_perplexty", "callbacks__best__monitor": "val/tf_perplexty"},
+        "task.monitor: val/tf_perplexty is not measured: there is no such metric; did you mean "
+        "val/tf_perplexity? allowed: val/bleu, val/chrf, val/exact_match, val/tf_loss, val/tf_perplexity",
+    ),
+    (
+        {"task__monitor": "val/alignment_accuracy", "callbacks__best__monitor": "val/alignment_accuracy"},
+        "task.monitor: val/alignment_accuracy is not measured: the data does not know the true alignment; "
+        "allowed: val/bleu, ",
+    ),
+    (
+        {"task__monitor": "val/bleu_tok_lc", "callbacks__best__monitor": "val/bleu_tok_lc"},
+        "task.monitor: val/bleu_tok_lc is not measured: the target text has no language; did you mean ",
     ),
     (
         {"trainer__devices": 2},
@@ -254,6 +276,39 @@ def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
     text = said(lambda: check(none, ["model/decoder=none", "attention=dot"]))
     assert "attention: attention=dot changes nothing: the model has no attention; leave it out" in text
     assert "selection" not in text
+
+
+@pytest.mark.parametrize(
+    ("line", "mode"),
+    [
+        (["task.monitor=val/tf_loss"], "min"),
+        (["task.monitor=val/tf_perplexity", "scheduler=plateau"], "min"),
+        (["task.monitor=val/chrf", "scheduler=plateau"], "max"),
+        (["data=reverse", "task.monitor=val/alignment_accuracy"], "max"),
+        (["data=multi30k", "task.monitor=val/bleu_tok_lc"], "max"),
+    ],
+    ids=" ".join,
+)
+def test_the_direction_follows_from_the_metric(
+    configure: Callable[..., Config], line: list[str], mode: str
+) -> None:
+    config = configure(*line, "trainer=cpu")
+    check(config)
+    assert config["callbacks"]["best"]["mode"] == mode
+    assert config["scheduler"].get("mode") in (None, mode)
+
+
+def test_no_alignment_without_attention(configure: Callable[..., Config]) -> None:
+    config = configure("data=reverse", "model/decoder=none", "task.monitor=val/alignment_accuracy")
+    text = said(lambda: check(config))
+    assert "task.monitor: val/alignment_accuracy is not measured: the model has no attention; allowed" in text
+
+
+def test_a_recipe_runs_with_another_schedule(configure: Callable[..., Config]) -> None:
+    check(configure("experiment=reverse", "scheduler=constant", "trainer=cpu", "trainer.max_steps=100"))
+    plateau = configure("experiment=reverse", "scheduler=plateau", "trainer=cpu", "trainer.max_steps=100")
+    text = said(lambda: check(plateau))
+    assert "scheduler.warmup_steps: ReduceLROnPlateau takes no warmup_steps; allowed: cooldown, " in text
 
 
 def test_everything_wrong_is_said_at_once(config: Config) -> None:

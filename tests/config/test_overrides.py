@@ -48,7 +48,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("++attention=dot", "one is chosen already; write attention=dot without the +"),
         ("optimizer.weight_decay=0.1", "Adam takes it: write +optimizer.weight_decay=0.1"),
         ("optimizer.rate=0.1", "there is no rate; allowed: betas, eps, fused, lr"),
-        ("scheduler.rate=1", "scheduler is null, so there is nothing in it"),
+        ("trainer.max_time.days=1", "max_time is null, so there is nothing in it"),
         ("data.seed.of=1", "seed is 1, so there is nothing in it"),
         ("model.hidden_size", "is given no value; write model.hidden_size=VALUE"),
         ("=3", "no setting is named; write key=value, without blanks around ="),

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from zoo.attention import Additive, Dot, General, LocalMonotonic, LocalPredictive, Soft
 from zoo.batch import Padded
+from zoo.decoding import Beam, Greedy, Hypothesis, Sample
 from zoo.networks.recurrent import GRU, LSTM, Recurrent
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, LuongDecoder, Seq2Seq, reverse
 from zoo.spec import DataSpec, TextSpec
@@ -29,6 +30,9 @@ DECODERS: dict[str, Callable[..., nn.Module]] = {
         LuongDecoder,
         attention={"score": General, "selection": partial(LocalMonotonic, window=2)},
         input_feeding=False,
+    ),
+    "bahdanau-local-m": partial(
+        BahdanauDecoder, attention={"score": Additive, "selection": partial(LocalMonotonic, window=1)}
     ),
     "luong-local-p": partial(
         LuongDecoder,
@@ -54,6 +58,28 @@ def padded(*rows: list[int]) -> Padded:
 
 SOURCES = padded([4, 5, 6, 7, 3], [8, 3], [9, 10, 4, 3])
 INPUTS = padded([2, 5, 6, 7], [2, 8, 9, 10, 11, 12], [2, 4])
+
+
+SEARCHES: dict[str, tuple[Callable[..., list[list[Hypothesis]]], int]] = {
+    "greedy": (Greedy(), 1),
+    "beam": (Beam(beam_size=4, length_penalty=1.0, n_best=3), 3),
+    "samples": (Sample(samples=3, seed=1), 3),
+}
+"""Searches, and how many hypotheses each finds."""
+
+
+def searched(network: Seq2Seq, source: Padded, search: str) -> list[list[Hypothesis]]:
+    memory = network.encode(source)
+    limits = torch.full_like(source.lengths, 8)
+    return SEARCHES[search][0](
+        network.step,
+        network.init_state(memory),
+        memory,
+        bos=2,
+        eos=3,
+        forbidden=(0, 1, 2),
+        maximum_length=limits,
+    )
 
 
 @pytest.mark.parametrize("recurrent", [GRU, LSTM])
@@ -113,6 +139,29 @@ class TestLaws:
         for number in range(4):
             alone = network.step(tokens[:, number : number + 1], first.state, memory).log_probs
             torch.testing.assert_close(together[:, number : number + 1], alone)
+
+    @pytest.mark.parametrize("search", SEARCHES)
+    def test_every_search_finds_what_the_teacher_forced_pass_says(
+        self, decoder: str, recurrent: type[Recurrent], search: str
+    ) -> None:
+        """Whatever state the hypotheses of a sentence carry, in a batch or alone."""
+        network = build(decoder, recurrent).double().eval()
+        together = searched(network, SOURCES, search)
+        for row, found in enumerate(together):
+            length = SOURCES.lengths[row : row + 1]
+            source = Padded(SOURCES.ids[row : row + 1, : int(length)], length)
+            (alone,) = searched(network, source, search)
+            assert [one.ids for one in found] == [one.ids for one in alone]
+            assert len(found) == SEARCHES[search][1]
+            for one in found:
+                decoded = network(source, padded([2, *one.ids[:-1]]))
+                log_probs = network.logits(decoded.features).log_softmax(-1)[0]
+                total = sum(log_probs[step, token].item() for step, token in enumerate(one.ids))
+                assert one.log_prob == pytest.approx(total, abs=1e-4)
+                if decoded.weights is not None:
+                    assert one.weights is not None
+                    weights = one.weights[:, : int(length)]
+                    torch.testing.assert_close(weights, decoded.weights[0].float(), atol=1e-5, rtol=0)
 
     def test_overfits_one_batch(self, decoder: str, recurrent: type[Recurrent]) -> None:
         network = build(decoder, recurrent, hidden_size=32, embedding_size=16, layers=1).train()

@@ -118,6 +118,13 @@ def test_a_hostile_pickle_without_an_archive_runs_nothing(tmp_path: Path) -> Non
     assert not marker.exists()
 
 
+def _without_pad() -> dict[str, Any]:
+    """A key that has a default: silently another one would be worse than an error."""
+    spec = SPEC.to_dict()
+    del spec["target"]["pad"]
+    return spec
+
+
 def _zip_of_text(path: Path) -> None:
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("hello.txt", "hello")
@@ -128,10 +135,12 @@ def _zip_of_text(path: Path) -> None:
     [
         lambda path: path.write_bytes(b""),
         lambda path: path.write_bytes(b"this is no checkpoint\n" * 100),
+        lambda path: path.write_bytes(path.read_bytes()[:1]),
         lambda path: path.write_bytes(path.read_bytes()[: path.stat().st_size // 2]),
+        lambda path: path.write_bytes(path.read_bytes()[:-1]),
         _zip_of_text,
     ],
-    ids=["empty", "text", "truncated", "another archive"],
+    ids=["empty", "text", "one byte", "half", "one byte short", "another archive"],
 )
 def test_a_damaged_file_is_one_clear_error(tmp_path: Path, damage: Any) -> None:
     path = _save(tmp_path / "a.ckpt")
@@ -142,13 +151,58 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path, damage: Any) -> None:
     assert len(str(raised.value)) < 500
 
 
+@pytest.mark.parametrize("record", ["data.pkl", "data/0"])
+def test_a_flipped_bit_is_noticed(tmp_path: Path, record: str) -> None:
+    path = _save(tmp_path / "a.ckpt")
+    with zipfile.ZipFile(path) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(record))
+        content = bytearray(path.read_bytes())
+        place = content.index(archive.read(name))
+    content[place + 2] ^= 1
+    path.write_bytes(content)
+    message = rf"a\.ckpt is damaged: the checksum of \S*{record} is wrong"
+    for read in (read_checkpoint, strip_optimizer):
+        with pytest.raises(CheckpointError, match=message):
+            read(path)
+    assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path, value: float) -> None:
+    weights = {"good": torch.ones(2), "count": torch.tensor(3), "bad": torch.tensor([1.0, value])}
+    with pytest.raises(CheckpointError, match=r"a\.ckpt is damaged: weights are not finite: bad$"):
+        read_checkpoint(_save(tmp_path / "a.ckpt", state_dict=weights))
+
+
+def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(zipfile, "ZipFile", refuse)
+    with pytest.raises(CheckpointError, match=r"a\.ckpt is not a readable checkpoint: .*Permission denied"):
+        read_checkpoint(_save(tmp_path / "a.ckpt"))
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"zoo": {**contents(CONFIG, SPEC), "format": 7}}, "has checkpoint format 7 .* reads format 1"),
         ({"zoo": None}, "is not a checkpoint of this project"),
-        ({"zoo": {"format": 1}}, "is damaged: KeyError: 'config'"),
-        ({"zoo": {**contents(CONFIG, SPEC), "spec": {"name": "x"}}}, "is damaged"),
+        ({"zoo": {"format": 1}}, "is damaged: it lacks 'spec'"),
+        ({"zoo": {**contents(CONFIG, SPEC), "config": None}}, "is damaged: 'NoneType' object"),
+        (
+            {"zoo": {**contents(CONFIG, SPEC), "metrics": {"val/bleu": "high"}}},
+            "is damaged: could not convert",
+        ),
+        ({"zoo": {**contents(CONFIG, SPEC), "spec": {"name": "x"}}}, "is damaged: it lacks 'source'"),
+        (
+            {"zoo": {**contents(CONFIG, SPEC), "spec": {**SPEC.to_dict(), "source": {"tokenizer": ""}}}},
+            "is damaged: .* missing 2 required positional arguments: 'size' and 'maximum_length'",
+        ),
+        ({"zoo": {**contents(CONFIG, SPEC), "spec": _without_pad()}}, "the data is incomplete"),
+        ({"state_dict": None}, "is damaged: 'NoneType' object"),
+        ({"state_dict": {"weight": "heavy"}}, "is damaged: 'str' object"),
+        ({"global_step": "x"}, "is damaged: invalid literal"),
     ],
 )
 def test_checkpoints_of_another_kind(tmp_path: Path, changes: dict[str, Any], message: str) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from zoo.runs import publish as module
 from zoo.runs.publish import BEGIN, END, publish, tables
 
 MACHINE = {"processor": "Some CPU", "cores": 2, "threads": 2}
@@ -62,6 +63,23 @@ def test_seeds_of_one_configuration_are_one_row_with_mean_and_deviation() -> Non
     assert "(Some CPU, 2 cores, threads: 2)" in text
 
 
+def test_rows_are_configurations_and_columns_name_their_split() -> None:
+    unseen = {"test_unseen": {"exact_match": 0.25}}
+    text = tables(
+        [
+            {**results(10, 0.5, alignment_accuracy=0.75), **unseen},
+            {**results(2, 0.5, alignment_accuracy=0.75), **unseen},
+            {**results(2, 1.0, hashed="b"), **unseen},  # the same name, another configuration
+        ]
+    )
+    _, head, _, first, second = [line for line in text.splitlines() if line]
+    assert head.startswith(
+        "| run | seeds | exact_match | alignment_accuracy | exact_match (test_unseen) | par"
+    )
+    assert first.startswith("| toy | 2, 10 | 0.500 ± 0.000 | 0.750 ± 0.000 | 0.250 ± 0.000 | ")
+    assert second.startswith("| toy | 2 | 1.000 |  | 0.250 | ")
+
+
 def test_bleu_is_shown_for_languages_only() -> None:
     assert "bleu" not in tables([results(1, 0.5)])
     assert "| 50.0 | 48.0 |" in tables([results(1, 0.5, bleu_tok_lc=48.0)])
@@ -71,6 +89,7 @@ def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: P
     publish([make_run(tmp_path / "run", results(1, 0.5))], project)
     kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
     assert kept["learning_curve"] == {"step": [2, 4], "seconds": [30.0, 60.0], "value": [0.25, 0.5]}
+    assert "bleu_by_source_words" not in kept, "a toy is no language"
     readme = (project / "README.md").read_text(encoding="utf-8")
     assert readme.startswith(f"before\n{BEGIN}\n")
     assert readme.endswith(f"{END}\nafter\n")
@@ -80,7 +99,22 @@ def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: P
     assert (project / "README.md").read_text(encoding="utf-8") == readme
 
 
-def test_translations_are_kept_by_length_and_drawn(project: Path, tmp_path: Path) -> None:
+def test_a_sweep_of_one_job_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", results(1, 0.5, name="0"))
+    overrides = {"overrides": ["experiment=toy", "attention=dot", "seed=1"]}
+    (run / "status.json").write_text(json.dumps(overrides), encoding="utf-8")
+    publish([run], project)
+    assert (project / "results" / "toy" / "attention=dot_seed1.json").exists()
+
+
+def test_translations_are_kept_by_length_and_drawn(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+    draw = module.draw_learning_curve
+    monkeypatch.setattr(
+        module, "draw_learning_curve", lambda curves, **named: drawn.append(curves) or draw(curves, **named)
+    )
     publish([make_run(tmp_path / "run", results(1, 0.5, bleu_tok_lc=48.0))], project)
     kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
     assert kept["bleu_by_source_words"] == {
@@ -92,6 +126,7 @@ def test_translations_are_kept_by_length_and_drawn(project: Path, tmp_path: Path
         "bleu_by_length.png",
         "learning_curve.png",
     }
+    assert drawn == [{"toy, seed 1": ([0.5, 1.0], [0.25, 0.5])}], "in minutes"
 
 
 def test_an_unfinished_run_is_refused(project: Path, tmp_path: Path) -> None:

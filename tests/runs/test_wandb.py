@@ -128,19 +128,28 @@ def test_nothing_happens_before_the_first_use(tmp_path: Path) -> None:
     assert not (tmp_path / "common").exists()
 
 
+def _closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
 def test_a_server_that_does_not_answer_is_no_reason_to_fail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connections: list[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("WANDB_API_KEY", KEY)
-    logger = _logger(tmp_path, timeout=2.0)
+    monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{_closed_port()}")
+    logger = _logger(tmp_path, timeout=1.0)
+    segments = tmp_path / "common" / "wandb"
+    earlier = segments / f"run-20260101_000000-{logger._id}"  # online, before the run was resumed
+    earlier.mkdir(parents=True)
     with caplog.at_level(logging.WARNING, logger=wandb.__name__):
         logger.log_metrics({"train/loss": 1.0}, step=1)
     logger.finish(exit_code=0)
-    assert connections, "a user who is logged in wants to be online"
     assert "cannot be reached, the run is logged offline" in caplog.text
     records = _records(tmp_path, str(logger._id))
     assert [row["train/loss"] for row in _history(records)] == [1.0]
     assert [ended["exit_code"] for ended in _of(records, "exit")] == [0]
+    assert list(segments.glob("run-*")) == [earlier], "no empty run of the failed attempt"
 
 
 @pytest.mark.parametrize(

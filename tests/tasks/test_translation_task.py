@@ -1,25 +1,29 @@
 """The translation task: its loss, its rewards, its free-running evaluation."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import lightning.pytorch as pl
 import pytest
 import torch
+from lightning.pytorch.plugins import MixedPrecision
 from torch import nn
+from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from data.toys import Reverse
 from data.translation import TranslationData
 from data.vocabulary import Words
 from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Soft
 from zoo.batch import Padded, TranslationBatch, decoder_pair
-from zoo.decoding import Beam, Greedy
+from zoo.decoding import Beam, Greedy, Sample
+from zoo.metrics import METRICS, mode_of, text_metrics
 from zoo.networks.recurrent import GRU
-from zoo.networks.seq2seq import BahdanauDecoder, Seq2Seq
-from zoo.tasks.translation import TranslationTask
+from zoo.networks.seq2seq import BahdanauDecoder, Decoder, LuongDecoder, Seq2Seq
+from zoo.tasks.schedules import WarmupConstant
+from zoo.tasks.translation import Search, TranslationTask
 
 
 @pytest.fixture(scope="module")
@@ -39,12 +43,15 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> TranslationData:
 
 
 def make_task(
-    data: TranslationData, selection: Callable[..., nn.Module] = Soft, **changes: Any
+    data: TranslationData,
+    selection: Callable[..., nn.Module] = Soft,
+    decoder: Callable[..., Decoder] = BahdanauDecoder,
+    **changes: Any,
 ) -> TranslationTask:
     torch.manual_seed(0)
     network = Seq2Seq(
         spec=data.spec,
-        decoder=partial(BahdanauDecoder, attention={"score": Additive, "selection": selection}),
+        decoder=partial(decoder, attention={"score": Additive, "selection": selection}),
         recurrent=GRU,
         embedding_size=8,
         hidden_size=16,
@@ -171,6 +178,26 @@ def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: Transl
         torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
 
 
+@pytest.mark.parametrize("decoder", [BahdanauDecoder, partial(LuongDecoder, input_feeding=True)])
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, length_penalty=1.0), Sample(samples=2)])
+def test_each_row_of_weights_belongs_to_the_token_that_was_being_written(
+    data: TranslationData, decoder: Callable[..., Decoder], search: Search
+) -> None:
+    """Row t is what step t reads, whose input is the token before."""
+    task = make_task(data, decoder=decoder).double().eval()
+    task.network.output.bias.data[data.spec.target.eos] -= 5.0  # type: ignore[attr-defined]  # more to say
+    text = "a b c d e"
+    source = task.source_codec.pad(task.source_codec.encode([text]))
+    names = task.target_codec.tokens(range(data.spec.target.size))
+    for translation in task.translate([text], search)[0]:
+        ids = [names.index(token) for token in translation.tokens]
+        assert task.target_codec.decode(ids) == translation.text
+        inputs = task.target_codec.pad([[data.spec.target.bos, *ids[:-1]]])
+        weights = task.network.decode(task.network.encode(source), inputs).weights[0]
+        torch.testing.assert_close(translation.weights, weights.float(), atol=1e-6, rtol=0)
+        assert not torch.allclose(weights[1:], weights[:-1], atol=1e-4), "rows must be told apart"
+
+
 def test_no_translation_depends_on_dropout(data: TranslationData) -> None:
     """Lightning leaves evaluation mode to its loops; whoever calls `translate` may still be training."""
     task = make_task(data).eval()
@@ -193,12 +220,12 @@ def test_validation_and_test_run_free_and_list_predictions_in_the_datas_order(
         "val/alignment_accuracy",
     } <= set(values)
     assert values["val/tf_perplexity"] == pytest.approx(math.exp(values["val/tf_loss"]), rel=1e-4)
-    trainer.test(task, datamodule=data, verbose=False)
+    (measured,) = trainer.test(task, datamodule=data, verbose=False)
     for split in ("val", "test"):
         rows = task.predictions[split]
         assert [row["id"] for row in rows] == list(range(20))
         right = sum(row["prediction"] == row["references"][0] for row in rows) / 20
-        assert float(trainer.callback_metrics.get(f"{split}/exact_match", right)) == pytest.approx(right)
+        assert (values | measured)[f"{split}/exact_match"] == pytest.approx(right)
     assert all(row["references"] == [row["input"][::-1]] for row in task.predictions["test"])
     assert task.signatures["bleu"].startswith("nrefs:1|case:mixed")
 
@@ -213,6 +240,85 @@ def test_mixed_precision_gives_nearly_the_same_loss(
         mixed = task.training_step(batch, 0)
     assert mixed.dtype == torch.float32
     assert mixed.item() == pytest.approx(exact, rel=0.01)
+
+
+@pytest.mark.parametrize("precision", ["bf16-mixed", "16-mixed"])
+def test_a_fused_optimizer_gets_clipped_gradients_in_every_precision(
+    data: TranslationData, tmp_path: Path, precision: Literal["bf16-mixed", "16-mixed"]
+) -> None:
+    norms: list[float] = []
+
+    def fused(parameters: Iterable[nn.Parameter]) -> torch.optim.Optimizer:
+        optimizer = torch.optim.Adam(parameters, lr=0.01, fused=True)
+        optimizer.register_step_post_hook(
+            lambda *_: norms.append(float(nn.utils.get_total_norm([weight.grad for weight in weights])))
+        )
+        return optimizer
+
+    task = make_task(data, optimizer=fused)
+    weights = list(task.parameters())
+    before = [weight.detach().clone() for weight in weights]
+    limits = {"max_steps": 3, "limit_val_batches": 0, "gradient_clip_val": 0.01}
+    plugins = [MixedPrecision(precision, device="cpu")]  # Lightning gives a CPU no float16 by name
+    quiet_trainer(tmp_path, plugins=plugins, **limits).fit(task, datamodule=data)
+    assert norms == pytest.approx([0.01] * 3, rel=1e-3)
+    assert all((old != new).any() for old, new in zip(before, weights, strict=True))
+
+
+class _Watched(ReduceLROnPlateau):
+    """A plateau that remembers what it was shown."""
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:
+        super().step(metrics)
+        self.seen = [*getattr(self, "seen", []), float(metrics)]
+
+
+@pytest.mark.parametrize(
+    ("limits", "validations"),
+    [
+        ({"max_epochs": 3}, 3),
+        ({"max_epochs": 5, "check_val_every_n_epoch": 2}, 2),
+        ({"max_epochs": 2, "val_check_interval": 2, "limit_train_batches": 4}, 4),
+        ({"max_steps": 9, "val_check_interval": 3, "check_val_every_n_epoch": None}, 3),
+    ],
+    ids=str,
+)
+def test_a_plateau_is_shown_every_validation_once(
+    data: TranslationData, tmp_path: Path, limits: dict[str, Any], validations: int
+) -> None:
+    schedule = partial(_Watched, mode="min", patience=0, factor=0.5, threshold=1e9, threshold_mode="abs")
+    task = make_task(data, scheduler=schedule, monitor="val/tf_loss")
+    logged: list[float] = []
+    watcher = pl.callbacks.LambdaCallback(
+        on_validation_end=lambda trainer, _: logged.append(float(trainer.callback_metrics["val/tf_loss"]))
+    )
+    trainer = quiet_trainer(tmp_path, callbacks=[watcher], **limits)
+    trainer.fit(task, datamodule=data)
+    (config,) = trainer.lr_scheduler_configs
+    assert config.scheduler.seen == pytest.approx(logged)
+    assert len(logged) == validations
+    # Nothing is enough of an improvement: all but the first validation halve the rate.
+    assert trainer.optimizers[0].param_groups[0]["lr"] == pytest.approx(0.01 * 0.5 ** (validations - 1))
+    trainer.validate(task, datamodule=data, verbose=False)
+    assert len(config.scheduler.seen) == validations, "a validation outside of the training is no news"
+
+
+def test_a_schedule_moves_at_every_step(data: TranslationData, tmp_path: Path) -> None:
+    task = make_task(data, scheduler=partial(WarmupConstant, warmup_steps=10))
+    trainer = quiet_trainer(tmp_path, max_steps=3, limit_val_batches=0)
+    trainer.fit(task, datamodule=data)
+    assert trainer.optimizers[0].param_groups[0]["lr"] == pytest.approx(0.01 * 4 / 10)
+
+
+def test_every_metric_that_is_logged_has_a_direction(data: TranslationData, tmp_path: Path) -> None:
+    task = make_task(data)
+    trainer = quiet_trainer(tmp_path)
+    trainer.validate(task, datamodule=data, verbose=False)
+    logged = {name.removeprefix("val/") for name in trainer.callback_metrics}
+    assert logged | {*text_metrics("de")} == METRICS.keys()
+    directions = {name: mode_of(f"val/{name}") for name in METRICS}
+    assert {name for name, mode in directions.items() if mode == "min"} == {"tf_loss", "tf_perplexity"}
+    assert {directions.pop(name) for name in ("bleu", "chrf", "exact_match")} == {"max"}
 
 
 def test_the_decoder_reads_bos_first_and_must_predict_eos_last() -> None:

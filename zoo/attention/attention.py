@@ -1,6 +1,7 @@
 """Attention: a score and a selection, reading from a memory."""
 
 import math
+from typing import TypeGuard
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +40,7 @@ class Attention(nn.Module):
         """Does everything that needs no query, once.
 
         Keys and values that no query may read become zeros here, so whatever padding holds, even NaN, reaches
-        neither outputs nor gradients.
+        neither outputs nor gradients. With a mask for each query that holds for every query by itself.
 
         Args:
             keys: `(*lead, K, Dk)`.
@@ -59,7 +60,12 @@ class Attention(nn.Module):
                 torch.where(readable, keys, 0.0),
                 None if values is None else torch.where(readable, values, 0.0),
             )
-        return Memory(self.score.project_keys(keys), keys if values is None else values, keep_mask)
+        values = keys if values is None else values
+        if not _differs_by_query(keep_mask):
+            return Memory(self.score.project_keys(keys), values, keep_mask)
+        finite = keys.isfinite().all(-1, keepdim=True)
+        projected = self.score.project_keys(torch.where(finite, keys, 0.0))
+        return Memory(torch.where(finite, projected, math.nan), values, keep_mask)
 
     def extend(self, memory: Memory, keys: Tensor, values: Tensor | None = None) -> Memory:
         """A longer memory: the old one, and behind it keys that every query may attend to (a cache grows so).
@@ -93,13 +99,18 @@ class Attention(nn.Module):
             keep_mask,
         )
 
+    def init_state(self, memory: Memory) -> Tensor | None:
+        """The state `(*lead, 1)` before the first reading of a decoder that goes step by step; None: none."""
+        return self.selection.init_state(memory.values)
+
     def forward(self, query: Tensor, memory: Memory, state: Tensor | None = None) -> Attended:
         """Reads the memory.
 
         Args:
             query: `(*lead, Q, Dq)`.
             memory: what `prepare` or `extend` returned.
-            state: `state` of the previous reading; None at the first.
+            state: `init_state`, or `state` of the previous reading; None: the queries are all steps of one
+                sequence, from its first on.
 
         Raises:
             ValueError: if the query's size or number does not fit.
@@ -113,9 +124,24 @@ class Attention(nn.Module):
             raise ValueError(
                 f"the memory's keep_mask is for {memory.keep_mask.shape[-2]} queries, given {query.shape[-2]}"
             )
+        if not _differs_by_query(memory.keep_mask):
+            return self._read(query, memory, state)
+        # 0 times NaN is NaN, in gradients too. So nothing is computed with what is not finite, and afterwards
+        # the outputs of the queries that may read it, and of no other, are set to NaN.
+        projected, no_key = _finite_part(memory.projected, memory.keep_mask)
+        values, no_value = _finite_part(memory.values, memory.keep_mask)
+        attended = self._read(query, Memory(projected, values, memory.keep_mask), state)
+        return Attended(
+            _spoil(attended.context, no_key | no_value),
+            _spoil(attended.weights, no_key),
+            attended.state,
+            *(None if part is None else _spoil(part, no_key) for part in attended[3:]),
+        )
+
+    def _read(self, query: Tensor, memory: Memory, state: Tensor | None) -> Attended:
         scores: Tensor = self.score(query, memory.projected)
         selected: Selected = self.selection(scores, query, memory.keep_mask, state)
-        return Attended(_read(selected.weights, memory), *selected)
+        return Attended(selected.weights.to(memory.values.dtype) @ memory.values, *selected)
 
     def _check(self, keys: Tensor, values: Tensor | None) -> None:
         score = self.score
@@ -149,17 +175,16 @@ def _check_mask(keep_mask: Tensor, keys: Tensor) -> None:
         )
 
 
-def _read(weights: Tensor, memory: Memory) -> Tensor:
-    """`Σ_i α_i v_i`, where a value that is not finite spoils the queries that may read it and no other.
+def _differs_by_query(keep_mask: Tensor | None) -> TypeGuard[Tensor]:
+    return keep_mask is not None and keep_mask.shape[-2] > 1
 
-    0 times NaN is NaN. Values that nobody may read are zeros since `prepare`; only with a mask for each query
-    can a value be hidden from one query and open to another.
-    """
-    values, keep_mask = memory.values, memory.keep_mask
-    if keep_mask is None or keep_mask.shape[-2] == 1:
-        return weights.to(values.dtype) @ values
-    finite = values.isfinite()
-    broken = ~finite.all(-1)
-    spoilt = (keep_mask & broken.unsqueeze(-2)).any(-1, keepdim=True)
-    context = weights.to(values.dtype) @ torch.where(finite, values, 0.0)
-    return context.masked_fill(spoilt, math.nan)
+
+def _finite_part(tensor: Tensor, keep_mask: Tensor) -> tuple[Tensor, Tensor]:
+    """Keys or values with zeros for what is not finite, and `(*lead, Q)`: which queries may read such."""
+    finite = tensor.isfinite()
+    return torch.where(finite, tensor, 0.0), (keep_mask & ~finite.all(-1).unsqueeze(-2)).any(-1)
+
+
+def _spoil(output: Tensor, queries: Tensor) -> Tensor:
+    """NaN in the outputs `(*lead, Q)` or `(*lead, Q, N)` of some `queries (*lead, Q)`."""
+    return output.masked_fill(queries if output.ndim == queries.ndim else queries.unsqueeze(-1), math.nan)

@@ -35,6 +35,13 @@ class Selection(nn.Module, ABC):
         super().__init__()
         self.query_size, self.heads = query_size, heads
 
+    def init_state(self, values: Tensor) -> Tensor | None:
+        """The state of one query, `(*lead, 1)`, before its first reading of values `(*lead, K, Dv)`.
+
+        A search keeps it for each hypothesis, as every other state. None: the selection has no state.
+        """
+        return None
+
     @abstractmethod
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
@@ -45,7 +52,8 @@ class Selection(nn.Module, ABC):
             scores: `(*lead, Q, K)`.
             query: `(*lead, Q, Dq)`.
             keep_mask: boolean, broadcastable to the scores, True = may attend; None = all may.
-            state: what the previous call returned as its state; None at the first.
+            state: `init_state`, or what the previous call returned as its state; None: the queries are all
+                steps of one sequence, from its first on.
         """
 
 
@@ -161,8 +169,8 @@ class LocalMonotonic(Selection):
     length. A step more than D beyond the last key reads zeros. `copy`: solved; `reverse`: not, unless the
     window spans the source (the first of S words is written last, so D >= S - 1).
 
-    The state is `(*lead, Q)` int64: the step at which each query stands. None means that the queries are the
-    steps 0 ... Q-1, so a first call with one query is step 0 and a whole target may come in one call.
+    The state is `(*lead, Q)` int64: the step at which each query stands. Without one the queries are the
+    steps 0 ... Q-1 of one target; hypotheses, which stand at one step together, come with `init_state`.
 
     Args:
         query_size: Dq, not used.
@@ -175,6 +183,10 @@ class LocalMonotonic(Selection):
         if window < 0:
             raise ValueError(f"LocalMonotonic: window={window}, must be at least 0")
         self.window = window
+
+    def init_state(self, values: Tensor) -> Tensor:
+        """Step 0; see `Selection`."""
+        return torch.zeros(*values.shape[:-2], 1, dtype=torch.int64, device=values.device)
 
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None

@@ -19,8 +19,22 @@ def _this_machine(without_gpu: Any, with_gpu: Any) -> Any:
     return with_gpu if torch.cuda.is_available() else without_gpu
 
 
+def _mode_of(monitor: Any) -> str:
+    from zoo.metrics import mode_of  # here, because it takes long
+
+    try:
+        return mode_of(str(monitor))
+    except KeyError:
+        return "max"  # the check says what is wrong with the name, at its own key
+
+
 def register() -> None:
-    """Makes `${project_dir:}`, `${user_cache_dir:}` and `${this_machine:without gpu,with gpu}` known."""
+    """Makes four resolvers known.
+
+    `${project_dir:}`, `${user_cache_dir:}`, `${this_machine:without gpu,with gpu}`, and `${mode_of:metric}`:
+    `max` or `min`, whichever is the metric's best.
+    """
     OmegaConf.register_new_resolver("project_dir", lambda: str(PROJECT), replace=True)
     OmegaConf.register_new_resolver("user_cache_dir", _user_cache_dir, replace=True)
     OmegaConf.register_new_resolver("this_machine", _this_machine, replace=True)
+    OmegaConf.register_new_resolver("mode_of", _mode_of, replace=True)

@@ -9,11 +9,13 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.attention import Location
-from zoo.callbacks import DivergenceGuard, StepAxis, Throughput
+from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
-from zoo.config.problems import Problem
+from zoo.config.instantiate import instantiate
+from zoo.config.problems import ConfigError, Problem, unknown
 from zoo.config.values import shown
+from zoo.metrics import METRICS
 from zoo.runs.metrics import MetricsFile
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
@@ -26,7 +28,8 @@ def _target(node: Any) -> type | None:
 NEEDED: dict[str, dict[str, type]] = {
     "callbacks": {
         "best": ModelCheckpoint,
-        "last": ModelCheckpoint,
+        "last": LastCheckpoint,
+        "random_state": RandomState,
         "divergence": DivergenceGuard,
         "step_axis": StepAxis,
         "throughput": Throughput,
@@ -79,6 +82,26 @@ def attention_is_read(config: Config, given: Collection[str]) -> Iterator[Proble
             yield Problem(group, f"{asked[0]} changes nothing: the model has no attention; leave it out")
 
 
+def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
+    monitor = config["task"]["monitor"]
+    try:
+        corpus = instantiate(config["data"]["corpus"], "data.corpus")
+    except ConfigError:  # which is said where the whole is put together
+        return
+    missing = {}
+    if not corpus.languages[1]:
+        missing["val/bleu_tok_lc"] = "the target text has no language"
+    if not uses_attention(config["model"]):
+        missing["val/alignment_accuracy"] = "the model has no attention"
+    if not corpus.aligned:
+        missing["val/alignment_accuracy"] = "the data does not know the true alignment"
+    allowed = [name for name in (f"val/{metric}" for metric in METRICS) if name not in missing]
+    if monitor not in allowed:
+        reason = missing.get(monitor, "there is no such metric")
+        yield Problem("task.monitor", f"{monitor} is not measured: {reason}{unknown(monitor, allowed)}")
+
+
 def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A training must end by itself."""
     trainer = config["trainer"]
@@ -113,24 +136,24 @@ def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterato
 
 def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Tests, results and predictions look for best.ckpt, resuming looks for last.ckpt."""
-    for name in ("best", "last"):
+    run = config["paths"]["run_dir"]
+    fixed: dict[str, dict[str, tuple[Any, str]]] = {
+        "best": {
+            "dirpath": (str(Path(run) / "checkpoints"), "the folder checkpoints in paths.run_dir"),
+            "filename": ("best", "'best'"),
+            "monitor": (config["task"].get("monitor"), "task.monitor"),
+            "save_on_train_epoch_end": (False, "false: a validation comes before it"),
+            "enable_version_counter": (False, "false"),
+        },
+        "last": {"folder": (run, "paths.run_dir")},
+    }
+    for name, values in fixed.items():
         part = config["callbacks"].get(name)
-        if _target(part) is not ModelCheckpoint:
+        if not isinstance(part, dict):  # it is missing, which another rule says
             continue
-        folder = str(Path(config["paths"]["run_dir"]) / "checkpoints")
-        if part.get("dirpath") != folder:
-            message = f"must be the folder checkpoints in paths.run_dir, got {shown(part.get('dirpath'))}"
-            yield Problem(f"callbacks.{name}.dirpath", message)
-        fixed: dict[str, Any] = {
-            "filename": name,
-            "save_on_train_epoch_end": False,  # a validation comes before it
-            "enable_version_counter": False,
-        }
-        if name == "best":
-            fixed["monitor"] = config["task"].get("monitor")
-        for key, value in fixed.items():
+        for key, (value, meant) in values.items():
             if part.get(key) != value:
-                message = f"must be {shown(value)}, got {shown(part.get(key))}"
+                message = f"must be {meant}, got {shown(part.get(key))}"
                 yield Problem(f"callbacks.{name}.{key}", message)
 
 
@@ -174,6 +197,7 @@ RULES: tuple[Rule, ...] = (
     location_covers_the_data,
     sampling_needs_reinforce,
     attention_is_read,
+    monitor_is_measured,
     budget_ends,
     device_is_there,
     nothing_needed_is_missing,

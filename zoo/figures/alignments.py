@@ -54,7 +54,9 @@ def alignment(
 ) -> Figure:
     """Draws the attention of one sentence, as in the figures of Bahdanau et al. 2015.
 
-    Cells have one size and colours one scale, 0 to 1, in every figure; the figure grows with the sentence.
+    Cells have one size and colours one scale, 0 to 1, in every figure; the figure grows with the sentence. A
+    row is named by the token that was being written when this was read: the decoder's output of that step,
+    whatever its input.
 
     Args:
         weights: `(T, K)` in [0, 1].

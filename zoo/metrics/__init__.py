@@ -2,6 +2,7 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy
 from zoo.metrics.by_length import bleu_by_length
+from zoo.metrics.names import METRICS, mode_of
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.text import (
     Bleu,
@@ -13,6 +14,7 @@ from zoo.metrics.text import (
 )
 
 __all__ = [
+    "METRICS",
     "AlignmentAccuracy",
     "Bleu",
     "Chrf",
@@ -21,5 +23,6 @@ __all__ = [
     "Perplexity",
     "TokenizedLowercasedBleu",
     "bleu_by_length",
+    "mode_of",
     "text_metrics",
 ]

@@ -43,7 +43,7 @@ class DecoderState(NamedTuple):
     Attributes:
         layers: each recurrent layer's state.
         feed: `(B, W, H)`, the previous attentional vector (input feeding); None without.
-        selection: the attention's own state (positions of local attention); None without.
+        selection: `(B, W)`, the attention's own state (positions of local attention); None without.
     """
 
     layers: tuple[State, ...]
@@ -236,6 +236,11 @@ class AttentionDecoder(Decoder):
     def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
         """See `Decoder`; projects the keys, once."""
         return Source(summary, self.attention.prepare(annotations, keep_mask=keep_mask[:, None]))
+
+    def init_state(self, source: Source) -> DecoderState:
+        """See `Decoder`."""
+        selection = self.attention.init_state(cast(Memory, source.memory))
+        return super().init_state(source)._replace(selection=selection)
 
     def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
         """What states `(B, W, H)` read of the source."""

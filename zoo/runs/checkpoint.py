@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import warnings
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -142,7 +143,7 @@ def read_checkpoint(run: str | Path) -> Checkpoint:
 
     Raises:
         CheckpointError: it is missing, damaged, holds more than tensors and plain containers, was not written
-            by this project, or has another format.
+            by this project, has another format, or has weights that are not finite.
     """
     path = find_checkpoint(run)
     loaded = _load(path)
@@ -155,17 +156,21 @@ def read_checkpoint(run: str | Path) -> Checkpoint:
             f"this version ({version('attention-zoo')}) reads format {FORMAT}"
         )
     try:
+        spec = DataSpec.from_dict(described["spec"])
+        if spec.to_dict() != described["spec"]:
+            raise ValueError("what it says of the data is incomplete")
         return Checkpoint(
             path=path,
-            config=described["config"],
-            spec=DataSpec.from_dict(described["spec"]),
-            state_dict=loaded["state_dict"],
+            config=dict(described["config"]),
+            spec=spec,
+            state_dict=_finite(loaded["state_dict"]),
             step=int(loaded["global_step"]),
-            metrics=described["metrics"],
+            metrics={name: float(value) for name, value in described["metrics"].items()},
             monitor=_monitor(loaded.get("callbacks", {})),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise CheckpointError(f"{path} is damaged: {type(error).__name__}: {error}") from error
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CheckpointError(f"{path} is damaged: {reason}") from error
 
 
 def strip_optimizer(path: Path) -> None:
@@ -176,11 +181,33 @@ def strip_optimizer(path: Path) -> None:
     AtomicIO().save_checkpoint(loaded, path)
 
 
+def _finite(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    broken = [name for name, weight in weights.items() if not weight.isfinite().all()]
+    if broken:
+        raise ValueError(f"weights are not finite: {', '.join(broken)}")
+    return dict(weights)
+
+
+def _check_archive(path: Path) -> None:
+    """Compares checksums, as torch does not: a flipped bit would be another weight."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            broken = archive.testzip()
+    except zipfile.BadZipFile as error:
+        reason = "it is cut off, or something else" if path.stat().st_size else "it is empty"
+        raise CheckpointError(f"{path} is not a readable checkpoint: {reason}") from error
+    if broken:
+        raise CheckpointError(f"{path} is damaged: the checksum of {broken} is wrong")
+
+
 def _load(path: Path) -> Any:
     try:
+        _check_archive(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about files that are refused in the next moment
             return torch.load(path, map_location="cpu", weights_only=True)
+    except CheckpointError:
+        raise
     except Exception as error:  # whatever a damaged archive makes torch raise
         refused = re.search(r"GLOBAL (\S+)", str(error))  # the one part of torch's page that says something
         if isinstance(error, pickle.UnpicklingError) and refused:

@@ -15,6 +15,7 @@ from rich.table import Table
 from zoo.runs.status import State, Status, StatusFile
 
 _KNOWN_WARNINGS = (
+    r"Checkpoint directory .* exists and is not empty",  # as it should be when a run goes on
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 with torch 2.15
 )
 

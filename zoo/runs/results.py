@@ -32,7 +32,7 @@ _PACKAGES = (
 )
 _HASHED_GROUPS = ("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding")
 # The run's seed orders the batches; a corpus has a seed of its own, which counts.
-_NOT_HASHED_DATA = ("seed", "num_workers")
+_NOT_HASHED_DATA = ("seed", "num_workers", "worker_timeout")
 # What the trainer contributes to the result: precision, budget, and how large a global batch is.
 _HASHED_TRAINER = (
     "precision",

@@ -6,6 +6,27 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
 
 
+class WarmupConstant(LambdaLR):
+    """Rises linearly, then stays.
+
+    Args:
+        optimizer: its `lr` is the rate that stays.
+        warmup_steps: steps until then; 0 begins there.
+
+    Raises:
+        ValueError: the number of steps is negative.
+    """
+
+    def __init__(self, optimizer: Optimizer, *, warmup_steps: int) -> None:
+        if warmup_steps < 0:
+            raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
+
+        def share(done: int) -> float:
+            return 1.0 if warmup_steps == 0 else min(1.0, (done + 1) / warmup_steps)
+
+        super().__init__(optimizer, share)
+
+
 class WarmupInverseSquareRoot(LambdaLR):
     """Rises linearly, then falls with the root of the step (Vaswani et al. 2017, section 5.3, eq. 3).
 
@@ -32,12 +53,14 @@ class WarmupInverseSquareRoot(LambdaLR):
 
 
 class WarmupCosine(LambdaLR):
-    """Rises linearly, then falls along half a cosine to zero (Loshchilov & Hutter 2017, without restarts).
+    """Rises linearly, then falls along half a cosine (Loshchilov & Hutter 2017, without restarts).
+
+    It would be zero at the step behind the last one, so that the last one still learns.
 
     Args:
         optimizer: its `lr` is the highest rate.
         warmup_steps: steps until the highest rate; 0 begins there.
-        total_steps: steps until zero.
+        total_steps: all steps of the training.
 
     Raises:
         ValueError: nothing is left after the warm-up.
@@ -50,11 +73,13 @@ class WarmupCosine(LambdaLR):
                 "a cosine ends at a known step, so give the budget as trainer.max_steps"
             )
 
+        highest = max(1, warmup_steps)
+
         def share(done: int) -> float:
             step = done + 1
-            if step < warmup_steps:
-                return step / warmup_steps
-            progress = min(1.0, (step - warmup_steps) / (total_steps - warmup_steps))
+            if step < highest:
+                return step / highest
+            progress = min(1.0, (step - highest) / (total_steps + 1 - highest))
             return 0.5 * (1.0 + math.cos(math.pi * progress))
 
         super().__init__(optimizer, share)

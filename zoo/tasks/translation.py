@@ -1,5 +1,6 @@
 """Translation: any network that encodes a source and writes a target one token at a time."""
 
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple, Protocol, TypedDict, cast
 
@@ -52,7 +53,8 @@ class Translation(NamedTuple):
         finished: False when the length limit cut it off.
         source_tokens: `K` tokens, `</s>` last.
         tokens: `T` target tokens, `</s>` last when finished.
-        weights: `(T, K)` attention weights on the CPU, or None without attention.
+        weights: `(T, K)` attention weights on the CPU, row t read while token t was being written; None
+            without attention.
     """
 
     text: str
@@ -159,6 +161,7 @@ class TranslationTask(pl.LightningModule):
             self.discount = reinforce["discount"]
         self.scores = nn.ModuleDict()
         self.predictions: dict[str, list[dict[str, Any]]] = {}
+        self._evaluated = "val"  # the split that was evaluated last
 
     # Training
 
@@ -209,16 +212,19 @@ class TranslationTask(pl.LightningModule):
         return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
 
     def configure_optimizers(self) -> Any:
-        """The optimiser over everything trainable, and its schedule per step (a plateau: per epoch)."""
+        """The optimiser over everything trainable, and its schedule per step (a plateau: per validation)."""
         optimizer = self.optimizer(self.parameters())
+        # A fused optimiser offers to unscale float16 gradients in its step. That is too late for clipping, so
+        # Lightning refuses to clip for it in any mixed precision, even where nothing is scaled.
+        optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]  # torch's name of the offer
         if self.scheduler is None:
             return optimizer
-        scheduler = self.scheduler(optimizer)
-        interval = "epoch" if isinstance(scheduler, ReduceLROnPlateau) else "step"
-        return {
-            "optimizer": optimizer,
-            "lr_scheduler": {"scheduler": scheduler, "interval": interval, "monitor": self.monitor},
-        }
+        schedule = {"scheduler": self.scheduler(optimizer), "interval": "step"}
+        if isinstance(schedule["scheduler"], ReduceLROnPlateau):
+            # Lightning would step it at the end of epochs, whether these validate or not: never let it, and
+            # step at the end of a validation.
+            schedule |= {"frequency": sys.maxsize, "monitor": self.monitor}
+        return {"optimizer": optimizer, "lr_scheduler": schedule}
 
     # Evaluation
 
@@ -237,8 +243,12 @@ class TranslationTask(pl.LightningModule):
         self._evaluate("val", batch, Greedy())
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the metrics."""
-        self._finish("val")
+        """Logs the metrics, and lets a plateau schedule see its own when this belongs to a training."""
+        values = self._finish("val")
+        schedule = self.lr_schedulers()
+        in_training = self.trainer.state.fn == "fit" and not self.trainer.sanity_checking
+        if isinstance(schedule, ReduceLROnPlateau) and in_training:
+            schedule.step(float(values[self.monitor]))
 
     def on_test_epoch_start(self) -> None:
         """Makes room for the predictions of every test split."""
@@ -256,7 +266,7 @@ class TranslationTask(pl.LightningModule):
     @property
     def signatures(self) -> dict[str, str]:
         """How each corpus score was computed, in sacreBLEU's words."""
-        named = cast(Scores, self.scores["val"]).named
+        named = cast(Scores, self.scores[self._evaluated]).named
         return {name: metric.signature for name, metric in named.items() if isinstance(metric, CorpusScore)}
 
     @property
@@ -295,11 +305,18 @@ class TranslationTask(pl.LightningModule):
             )
         ]
 
-    def _finish(self, split: str) -> None:
-        """Logs a split's metrics and puts its predictions in the data's order."""
+    def _finish(self, split: str) -> dict[str, Tensor]:
+        """Logs a split's metrics, which it returns, and puts its predictions in the data's order."""
+        self._evaluated = split
+        if self.trainer.world_size > 1:  # each process predicted a part
+            parts: list[list[dict[str, Any]]] = [[]] * self.trainer.world_size
+            torch.distributed.all_gather_object(parts, self.predictions[split])
+            self.predictions[split] = [prediction for part in parts for prediction in part]
         self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
         values = cast(Scores, self.scores[split]).compute()
-        self.log_dict({f"{split}/{name}": value for name, value in values.items()}, add_dataloader_idx=False)
+        logged = {f"{split}/{name}": value for name, value in values.items()}
+        self.log_dict(logged, add_dataloader_idx=False)
+        return logged
 
     # Search
 

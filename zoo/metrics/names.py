@@ -1,0 +1,30 @@
+"""The names under which metrics are logged, `<stage>/<name>`, and which way each gets better."""
+
+from torchmetrics import Metric
+
+from zoo.metrics.alignment import AlignmentAccuracy
+from zoo.metrics.perplexity import Perplexity
+from zoo.metrics.text import Bleu, Chrf, ExactMatch, TokenizedLowercasedBleu
+
+METRICS: dict[str, type[Metric]] = {
+    "bleu": Bleu,
+    "bleu_tok_lc": TokenizedLowercasedBleu,
+    "chrf": Chrf,
+    "exact_match": ExactMatch,
+    "alignment_accuracy": AlignmentAccuracy,
+    "tf_loss": Perplexity,
+    "tf_perplexity": Perplexity,
+}
+"""Every metric by its name."""
+
+
+def mode_of(logged: str) -> str:
+    """Which value of a metric is the best, as checkpoints and schedules call it: `max` or `min`.
+
+    Args:
+        logged: such as `val/bleu`.
+
+    Raises:
+        KeyError: no metric has that name.
+    """
+    return "max" if METRICS[logged.partition("/")[2]].higher_is_better else "min"
