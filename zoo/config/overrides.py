@@ -168,6 +168,8 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
         return f"needs a plugin: pip install 'attention-zoo[{PLUGINS[choice]}]'"
     if isinstance(error, MissingConfigException) and error.options is not None:
         return f"there is no {group} called {choice}" + unknown(choice, error.options)
+    if str(error).startswith("Could not append to config. An item is already"):
+        return f"is set already; write {override.lstrip('+')} without the +"
     holder, slash, _ = key.rpartition("/")
     if slash and key not in (groups := _groups(holder)):
         return f"there is no {key}" + unknown(key, groups)

@@ -122,7 +122,10 @@ def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]
         yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
     if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
         yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
-    together = trainer.get("strategy") == "ddp" and trainer.get("use_distributed_sampler") is False
+    together = trainer.get("strategy") == "ddp"
+    if together and trainer.get("use_distributed_sampler", True):
+        message = "must be false with a strategy: token batches are shared out by their own sampler"
+        yield Problem("trainer.use_distributed_sampler", message)
     if (trainer.get("devices", 1) != 1 and not together) or trainer.get("num_nodes", 1) != 1:
         yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
 
