@@ -27,7 +27,7 @@ def test_everything_mistyped_is_said_at_once() -> None:
         "data.tokenizer.size=9",
         "data=multi30k",
         "scheduler.rate=5",
-        "sweep.x=1",
+        "seed.x=1",
     ]
     text = said(lambda: compose_jobs(CONF, line, False))
     expected = [
@@ -35,7 +35,7 @@ def test_everything_mistyped_is_said_at_once() -> None:
         "  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, ",
         "  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, ",
         "  - scheduler.rate=5: there is no rate; allowed: warmup_steps",
-        "  - sweep.x=1: sweep is null, so there is nothing in it",
+        "  - seed.x=1: seed is 1, so there is nothing in it",
     ]
     assert [said[: len(start)] for said, start in zip(text.splitlines(), expected, strict=True)] == expected
 

@@ -113,11 +113,16 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
 def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Says what to type instead of what is missing."""
     trainer = config["trainer"]
-    if trainer.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
+    elsewhere = "hydra/launcher=slurm" in given
+    if elsewhere and not any(text.partition("=")[0] == "trainer" for text in given):
+        yield Problem("trainer", "what a SLURM node has is not known here: say trainer=gpu or trainer=cpu")
+    wants_gpu = trainer.get("accelerator") in ("gpu", "cuda")
+    if wants_gpu and not elsewhere and not torch.cuda.is_available():
         yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
     if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
         yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
-    if trainer.get("devices", 1) != 1 or trainer.get("num_nodes", 1) != 1:
+    together = trainer.get("strategy") == "ddp" and trainer.get("use_distributed_sampler") is False
+    if (trainer.get("devices", 1) != 1 and not together) or trainer.get("num_nodes", 1) != 1:
         yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
 
 
@@ -156,8 +161,7 @@ def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Itera
 
 def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A name stands in the name of a folder, in tables and in W&B."""
-    for key in ("name", "sweep"):
-        value = config[key]
+    for key, value in (("name", config["name"]), ("sweep.name", config["sweep"]["name"])):
         if not isinstance(value, str):
             continue
         if not value or not value.isprintable():

@@ -81,7 +81,7 @@ def results(
     return {
         "experiment": config.get("experiment"),
         "name": config.get("name"),
-        "sweep": config.get("sweep"),
+        "sweep": (config.get("sweep") or {}).get("name"),
         "seed": config.get("seed"),
         "checkpoint": {
             "file": os.path.relpath(checkpoint.path.resolve(), Path(folder).resolve()),
