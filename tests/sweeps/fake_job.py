@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,6 +21,13 @@ class Preempted(BaseException):
 
 def preempt(number: int, frame: object) -> None:
     raise Preempted(number)
+
+
+def told(config: str) -> str:
+    """What to do: `act`, or in a real configuration what the seed means."""
+    act = re.search(r'"act": "(\w+)"', config)
+    seed = re.search(r"^seed: (\d+)", config, re.MULTILINE)
+    return act[1] if act else {"2": "raise", "4": "die"}.get(seed[1] if seed else "", "finish")
 
 
 def work(act: str, folder: Path) -> None:
@@ -43,7 +51,7 @@ def work(act: str, folder: Path) -> None:
 
 def main() -> int:
     config_file = Path(sys.argv[sys.argv.index("--frozen") + 1])
-    folder, act = config_file.parent, json.loads(config_file.read_text())["act"]
+    folder, act = config_file.parent, told(config_file.read_text())
     resumed = "--resume" in sys.argv
     if act == "import":
         raise ImportError("no such thing")

@@ -57,9 +57,9 @@ def test_says_what_changed(make_sweep: MakeSweep, fake_script: Path, states: Sta
     with pytest.raises(ValueError, match="the configuration changed since the sweep began") as caught:
         resume_sweep(fake_script, sweep.folder)
     assert str(caught.value).splitlines()[1:] == [
-        f"  - {path}: trainer.devices was 1, is 2",
-        f"  - {path}: trainer.precision was not there, is '64'",
-        f"  - {path}: callbacks was {{'best': {{'monitor': 'val/chrf', 'mode': 'max'}}}}, is gone",
+        f"  - {path}: trainer.devices: was 1, is 2",
+        f"  - {path}: trainer.precision: was missing, is '64'",
+        f"  - {path}: callbacks: was {{'best': {{'monitor': 'val/chrf', 'mode': 'max'}}}}, is missing",
     ]
     assert states(sweep) == [State.QUEUED] * 2
 
