@@ -29,10 +29,21 @@ _SECONDS = 0.1
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
-def exit_code(folder: Path) -> int:
-    """0 when every job of a sweep finished, else 1."""
-    states = {StatusFile(job.folder).read().state for job in read_sweep(folder).jobs}
-    return int(states != {State.FINISHED})
+def end_sweep(folder: Path, code: str | int | None = None) -> int:
+    """Prints the complete table of a sweep.
+
+    Args:
+        folder: the sweep's.
+        code: the exit code, where it is known.
+
+    Returns:
+        That, else 0 when every job finished and 1 otherwise.
+    """
+    jobs = read_sweep(folder).jobs
+    print_sweep(folder, jobs)
+    if isinstance(code, int):
+        return code
+    return int({StatusFile(job.folder).read().state for job in jobs} != {State.FINISHED})
 
 
 def run_jobs(
