@@ -35,9 +35,7 @@ from zoo.runs.recording import Recording
 from zoo.runs.report import print_results
 from zoo.runs.results import results, write_results
 from zoo.runs.resume import CannotResume, starting_point
-from zoo.runs.sweep import exit_code
-from zoo.runs.sweep_record import read_sweep
-from zoo.runs.sweep_table import print_sweep
+from zoo.runs.sweep import end_sweep
 
 SCRIPT = Path(__file__).resolve()
 CONF = SCRIPT.with_name("conf")
@@ -74,10 +72,8 @@ def main() -> int:
     try:
         run_sweep()
     except SystemExit as end:  # a signal, or `sweep.fail_fast`
-        return int(end.code or 0)
-    finally:
-        print_sweep(sweep, read_sweep(sweep).jobs)
-    return exit_code(sweep)
+        return end_sweep(sweep, end.code)
+    return end_sweep(sweep)
 
 
 @hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")

@@ -14,7 +14,7 @@ import pytest
 
 from zoo.runs.leases import Leases
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep import exit_code, run_jobs, threads
+from zoo.runs.sweep import end_sweep, run_jobs, threads
 from zoo.runs.sweep_record import Sweep
 from zoo.runs.sweep_table import SweepTable
 
@@ -45,8 +45,6 @@ def test_a_failed_job_is_reported_and_the_others_go_on(
     sweep = make_sweep("finish", "raise", "finish", "die", "import")
     assert run_jobs(fake_script, sweep, sweep.jobs) == 1
     assert states(sweep) == [State.FINISHED, State.FAILED, State.FINISHED, State.KILLED, State.FAILED]
-    assert exit_code(sweep.folder) == 1
-
     logs = [(job.folder / "train.log").read_text() for job in sweep.jobs]
     assert ["Traceback" in log for log in logs] == [False, True, False, False, True]
     assert "RuntimeError: as it was told" in logs[1]
@@ -58,6 +56,7 @@ def test_a_failed_job_is_reported_and_the_others_go_on(
     assert lines.index("job 2 seed=2: started") > lines.index(
         next(line for line in lines if line.startswith("job 1 seed=1: failed"))
     )
+    assert end_sweep(sweep.folder) == 1
     early = StatusFile(sweep.jobs[4].folder).read()
     assert early.exit_code == 1
     assert str(early.exception).startswith("RuntimeError: the process ended with exit code 1 before the run")
@@ -66,7 +65,7 @@ def test_a_failed_job_is_reported_and_the_others_go_on(
 def test_all_finished(make_sweep: MakeSweep, fake_script: Path, states: States) -> None:
     sweep = make_sweep("finish", "finish")
     assert run_jobs(fake_script, sweep, sweep.jobs) == 0
-    assert exit_code(sweep.folder) == 0
+    assert end_sweep(sweep.folder) == 0
 
 
 def test_fail_fast(make_sweep: MakeSweep, fake_script: Path, states: States) -> None:

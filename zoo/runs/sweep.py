@@ -16,7 +16,7 @@ from zoo.config.sweeps import check_gpus
 from zoo.runs.job import JobProcess
 from zoo.runs.leases import Lease, Leases, gpus, gpus_wanted
 from zoo.runs.lock import is_held
-from zoo.runs.results import commit, cores
+from zoo.runs.results import commit
 from zoo.runs.resume import start_over
 from zoo.runs.settings import SweepSettings, sweep_settings
 from zoo.runs.status import State, StatusFile
@@ -29,10 +29,21 @@ _SECONDS = 0.1
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
-def exit_code(folder: Path) -> int:
-    """0 when every job of a sweep finished, else 1."""
-    states = {StatusFile(job.folder).read().state for job in read_sweep(folder).jobs}
-    return int(states != {State.FINISHED})
+def end_sweep(folder: Path, code: str | int | None = None) -> int:
+    """Prints the complete table of a sweep.
+
+    Args:
+        folder: the sweep's.
+        code: the exit code, where it is known.
+
+    Returns:
+        That, else 0 when every job finished and 1 otherwise.
+    """
+    jobs = read_sweep(folder).jobs
+    print_sweep(folder, jobs)
+    if isinstance(code, int):
+        return code
+    return int({StatusFile(job.folder).read().state for job in jobs} != {State.FINISHED})
 
 
 def run_jobs(
@@ -173,7 +184,7 @@ def threads(config: Mapping[str, Any], parallel: int) -> dict[str, str]:
     A number that the user has set stays where it is the smaller one.
     """
     processes = config["trainer"].get("devices") or 1
-    share = cores() // parallel
+    share = len(os.sched_getaffinity(0)) // parallel
     if isinstance(processes, int) and processes > 1:
         share //= processes
     found = {}
