@@ -93,7 +93,7 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
     [
         (
             ["sweep=seeds"],
-            "sweep: holds settings, got 'seeds'; did you mean sweep.name=seeds? allowed: name, ",
+            "sweep=seeds: holds settings: name, parallel, fail_fast",
         ),
         (["sweep.parallel=0"], "sweep.parallel: must be a whole number from 1 on, got 0"),
         (["sweep.worst=nan"], "sweep.worst: must be a finite number, got nan"),
