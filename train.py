@@ -24,7 +24,8 @@ from zoo.config.check import check
 from zoo.config.compose import command_line, compose_jobs
 from zoo.config.frozen import Config, freeze, thaw
 from zoo.config.instantiate import instantiate
-from zoo.config.sweeps import begin_sweep, check_sweep, study_options
+from zoo.config.jobs import check_jobs
+from zoo.config.sweeps import begin_sweep, study_options
 from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
@@ -50,15 +51,11 @@ def main() -> int:
         if asked.frozen:
             return run(asked.frozen, resume=asked.resume)
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
-        for job in jobs:
-            check(job.config, job.overrides)
-        if asked.multirun:
-            check_sweep(jobs)
+        check_jobs(jobs, asked.multirun)
         overrides, composed, config = jobs[0]
         if config["check"]:
-            print(
-                "the configuration is fine" if len(jobs) == 1 else f"all {len(jobs)} configurations are fine"
-            )
+            what = "the configuration is" if len(jobs) == 1 else f"all {len(jobs)} configurations are"
+            print(what, "fine")
             return 0
         today = day_folder(Path(config["paths"]["runs_dir"]))
         if not asked.multirun:
@@ -119,9 +116,8 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
         strip_optimizer(best.path)
     test: dict[str, float] = {}
     if config["test"]:
-        for part in trainer.test(
-            task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False
-        ):
+        tested = trainer.test(task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False)
+        for part in tested:
             test |= part
         for split, baseline in data.baselines.items():
             test |= {f"{split}/{name}": value for name, value in baseline.items()}

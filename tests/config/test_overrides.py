@@ -44,6 +44,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("~nothing", "there is no nothing; allowed: attention, "),
         ("~callbacks.sample", "there is no sample; did you mean samples? allowed: alignments, "),
         ("+attention=dot", "one is chosen already; write attention=dot without the +"),
+        ("+seed=2", "is set already; write seed=2 without the +"),
         ("++attention=dot", "one is chosen already; write attention=dot without the +"),
         ("optimizer.weight_decay=0.1", "Adam takes it: write +optimizer.weight_decay=0.1"),
         ("optimizer.rate=0.1", "there is no rate; allowed: betas, eps, fused, lr"),

@@ -71,7 +71,7 @@ class _Trial:
         self._steps("")
         if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
             self._steps("task")
-        if parts["data"] and parts["model"]:
+        if parts["model"]:
             spec = placeholder(self.config)
             with torch.device("meta"):
                 network = self._build("model", parts["model"], spec=spec)

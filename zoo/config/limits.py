@@ -110,9 +110,6 @@ _OURS = Limit(lambda value: False, "left to train.py, which sets it")
 SETTINGS: dict[str, Limit] = {"seed": SEED}
 """Settings at the top, by key."""
 
-SWEEP: dict[str, Limit] = {"parallel": _COUNT, "jobs_per_gpu": _COUNT}
-"""Settings of a sweep."""
-
 ARGUMENTS: dict[type, dict[str, Limit]] = {
     Trainer: {
         "max_epochs": either(_NO_LIMIT, _COUNT),
@@ -125,12 +122,12 @@ ARGUMENTS: dict[type, dict[str, Limit]] = {
         "gradient_clip_algorithm": one_of(None, "norm", "value"),
         "log_every_n_steps": either(NULL, _COUNT),
         "check_val_every_n_epoch": either(NULL, _COUNT),
-        "val_check_interval": either(_PART, _TIME_LIMIT),
+        "val_check_interval": _PART,
         "limit_train_batches": _PART,
         "limit_val_batches": _PART,
         "limit_test_batches": _PART,
         "num_sanity_val_steps": either(one_of(None, -1), at_least(0)),
-        "precision": one_of("32-true", "bf16-mixed", "16-mixed", "64-true", "bf16-true"),
+        "precision": one_of("32-true", "bf16-mixed", "16-mixed", "64-true"),
         "num_nodes": _COUNT,
         # These would leave a run without its checkpoints or without its validation.
         "fast_dev_run": one_of(False)._replace(words="false: take trainer=debug instead"),
