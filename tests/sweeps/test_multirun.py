@@ -95,11 +95,11 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
             ["sweep=seeds"],
             "sweep: holds settings, got 'seeds'; did you mean sweep.name=seeds? allowed: name, ",
         ),
-        (["sweep.parallel=0"], "sweep.parallel: must be a whole number from 1 on, got 0"),
+        (["sweep.parallel=0"], "sweep: parallel must be at least 1, got 0"),
         (["sweep.worst=nan"], "sweep.worst: must be a finite number, got nan"),
         (["sweep.parallel=two"], "sweep.parallel: must be a whole number, got 'two'"),
         (["sweep.paralel=2"], "did you mean parallel?"),
-        (["+sweep.jobs=2"], "sweep.jobs: no such setting"),
+        (["+sweep.jobs=2"], "sweep.jobs: no such setting; did you mean jobs_per_gpu?"),
         (["hydra/launcher=basic"], "hydra/launcher: basic does not give each job a process"),
         (
             ["hydra/sweeper=optuna"],

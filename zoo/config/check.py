@@ -8,7 +8,7 @@ from zoo.config.allowed import locate
 from zoo.config.assembly import placeholder, refused
 from zoo.config.frozen import Config
 from zoo.config.instantiate import refusals
-from zoo.config.limits import SETTINGS, SWEEP, infinities, limits_of, violations
+from zoo.config.limits import SETTINGS, infinities, limits_of, violations
 from zoo.config.problems import ConfigError, Problem, joined, unknown
 from zoo.config.rules import RULES
 from zoo.config.schema import Settings
@@ -65,8 +65,6 @@ def _out_of_range(config: Config) -> Iterator[Problem]:
     """Values that cannot be meant."""
     yield from infinities(config)
     yield from violations(config, SETTINGS, "")
-    if isinstance(config.get("sweep"), dict):
-        yield from violations(config["sweep"], SWEEP, "sweep")
     for node, key in _parts(config, ""):
         yield from violations(node, limits_of(locate(node[TARGET])), key)
 

@@ -15,6 +15,7 @@ from zoo.config.frozen import Config, resolved
 from zoo.config.overrides import ERRORS, explained, mistaken, parsed
 from zoo.config.problems import ConfigError
 from zoo.config.rules import uses_attention
+from zoo.config.sweeps import sweep_problems
 
 
 def command_line() -> argparse.Namespace:
@@ -74,6 +75,8 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
                 composed = _composed(chosen)
             except ERRORS as error:
                 raise ConfigError(list(explained(chosen, _composed, error))) from error
+            if not isinstance(composed.sweep, DictConfig):
+                raise ConfigError(sweep_problems(composed.sweep))
             jobs.append(Job(chosen, composed, resolved(composed, Path("run"))))
         return jobs
 

@@ -110,9 +110,6 @@ _OURS = Limit(lambda value: False, "left to train.py, which sets it")
 SETTINGS: dict[str, Limit] = {"seed": SEED}
 """Settings at the top, by key."""
 
-SWEEP: dict[str, Limit] = {"parallel": _COUNT, "jobs_per_gpu": _COUNT}
-"""Settings of a sweep."""
-
 ARGUMENTS: dict[type, dict[str, Limit]] = {
     Trainer: {
         "max_epochs": either(_NO_LIMIT, _COUNT),

@@ -13,7 +13,7 @@ from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBase
 
 from zoo.config.allowed import NotAllowed, locate
 from zoo.config.problems import Problem, unknown
-from zoo.config.schema import Settings, Sweep
+from zoo.config.schema import Settings
 from zoo.config.values import TARGET, shown
 
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, UserWarning)
@@ -22,8 +22,9 @@ ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, Us
 SEVERAL = ("callbacks", "logger")
 """Groups whose parts stand side by side, so that a list of choices makes sense."""
 
-_EXTRAS = {"optuna": "optuna", "submitit_slurm": "slurm"}
-"""Choices that come with a package that may be missing, and the extra that installs it."""
+
+PLUGINS = {"optuna": "optuna", "slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm"}
+"""Choices that come with a package which may be missing, and the extra that installs it."""
 
 
 def key_of(override: str) -> str:
@@ -130,8 +131,6 @@ def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None
     if override.is_sweep_override():
         return f"these are several values; add -m to run a job with each: -m {text}"
     value = override.value()
-    if key == "sweep" and not isinstance(value, dict):
-        return f"holds settings: {', '.join(Sweep.__annotations__)}; did you mean sweep.name={value}?"
     options = _options(key, searchpath)
     if override.is_delete():
         choose = f"; choose with {key}=NAME; allowed: {', '.join(options)}" if options else ""
@@ -162,12 +161,12 @@ def _written_with_a_dot(key: str, value: object, searchpath: list[str]) -> str |
 
 def _reason(override: str, error: Exception, base: DictConfig) -> str:
     key = key_of(override)
+    group, choice = "", ""
     if isinstance(error, MissingConfigException):
-        extra = _EXTRAS.get(str(error.missing_cfg_file).rpartition("/")[2])
-        if extra:
-            return f"needs a plugin: pip install 'attention-zoo[{extra}]'"
-    if isinstance(error, MissingConfigException) and error.options is not None:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
+    if group.startswith("hydra/") and choice in PLUGINS:
+        return f"needs a plugin: pip install 'attention-zoo[{PLUGINS[choice]}]'"
+    if isinstance(error, MissingConfigException) and error.options is not None:
         return f"there is no {group} called {choice}" + unknown(choice, error.options)
     if str(error).startswith("Could not append to config. An item is already"):
         return f"is set already; write {override.lstrip('+')} without the +"

@@ -14,6 +14,7 @@ from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import ConfigError, Problem, unknown
+from zoo.config.sweeps import sweep_problems
 from zoo.config.values import shown
 from zoo.metrics import METRICS
 from zoo.runs.metrics import MetricsFile
@@ -174,6 +175,11 @@ def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Proble
             yield Problem(key, f"{rule}, got {shown(value)} ({len(value)} characters)")
 
 
+def sweep_can_be_run(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Numbers that have a meaning."""
+    yield from sweep_problems(config["sweep"])
+
+
 def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Whatever is written lies in folders, which no file may stand in the way of."""
     for name, text in config["paths"].items():
@@ -207,6 +213,7 @@ RULES: tuple[Rule, ...] = (
     nothing_needed_is_missing,
     checkpoints_are_found_again,
     names_can_be_read,
+    sweep_can_be_run,
     folders_can_be_made,
     a_batch_holds_the_longest,
 )

@@ -23,7 +23,7 @@ class Paths(TypedDict):
 
 
 class Sweep(TypedDict):
-    """How the jobs of a sweep are run; see conf/train.yaml."""
+    """How the jobs of a sweep are run; see `zoo.runs.settings.SweepSettings`."""
 
     name: str | None
     parallel: int

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from zoo.config.frozen import Config
 from zoo.config.overrides import key_of
 from zoo.config.problems import ConfigError, Problem, unknown
+from zoo.config.values import shown
 from zoo.runs.leases import gpus, gpus_wanted
 from zoo.runs.results import commit
 from zoo.runs.settings import SweepSettings
@@ -21,6 +23,19 @@ if TYPE_CHECKING:
     from zoo.config.compose import Job
 
 LAUNCHERS = ("local", "slurm")
+
+
+def sweep_problems(given: Any) -> list[Problem]:
+    """What is wrong with the `sweep` part of a configuration, beyond names and types."""
+    if not isinstance(given, Mapping):
+        names = ", ".join(field.name for field in fields(SweepSettings))
+        meant = f"; did you mean sweep.name={given}?" if isinstance(given, str) else ";"
+        return [Problem("sweep", f"holds settings, got {shown(given)}{meant} allowed: {names}")]
+    try:
+        SweepSettings(**{str(key): value for key, value in given.items()})
+    except ValueError as error:
+        return [Problem("sweep", str(error))]
+    return []
 
 
 def check_sweep(jobs: "Sequence[Job]") -> None:

@@ -16,7 +16,7 @@ from zoo.config.sweeps import check_gpus
 from zoo.runs.job import JobProcess
 from zoo.runs.leases import Lease, Leases, gpus, gpus_wanted
 from zoo.runs.lock import is_held
-from zoo.runs.results import commit
+from zoo.runs.results import commit, cores
 from zoo.runs.resume import start_over
 from zoo.runs.settings import SweepSettings, sweep_settings
 from zoo.runs.status import State, StatusFile
@@ -184,7 +184,7 @@ def threads(config: Mapping[str, Any], parallel: int) -> dict[str, str]:
     A number that the user has set stays where it is the smaller one.
     """
     processes = config["trainer"].get("devices") or 1
-    share = len(os.sched_getaffinity(0)) // parallel
+    share = cores() // parallel
     if isinstance(processes, int) and processes > 1:
         share //= processes
     found = {}
