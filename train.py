@@ -14,7 +14,6 @@ from pathlib import Path
 
 import hydra
 import lightning.pytorch as pl
-from hydra.core.hydra_config import HydraConfig
 from lightning.pytorch.loggers import Logger
 from omegaconf import DictConfig
 
@@ -22,19 +21,23 @@ from zoo.callbacks import SelfDescription, Throughput
 from zoo.callbacks.final_validation import FinalValidation
 from zoo.config import ConfigError, resolvers
 from zoo.config.check import check
-from zoo.config.compose import command_line, compose_jobs, label, label_job, sweep_options
+from zoo.config.compose import command_line, compose_jobs
 from zoo.config.frozen import Config, freeze, thaw
 from zoo.config.instantiate import instantiate
+from zoo.config.jobs import check_jobs
+from zoo.config.sweeps import begin_sweep, study_options
 from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.job import run_frozen
 from zoo.runs.lock import Occupied
 from zoo.runs.predictions import write_predictions
 from zoo.runs.recording import Recording
-from zoo.runs.report import print_results, print_sweep
+from zoo.runs.report import print_results
 from zoo.runs.results import results, write_results
 from zoo.runs.resume import CannotResume, starting_point
+from zoo.runs.sweep import exit_code
+from zoo.runs.sweep_record import read_sweep
+from zoo.runs.sweep_table import print_sweep
 
 SCRIPT = Path(__file__).resolve()
 CONF = SCRIPT.with_name("conf")
@@ -50,46 +53,37 @@ def main() -> int:
         if asked.frozen:
             return run(asked.frozen, resume=asked.resume)
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
-        for job in jobs:
-            check(job.config, job.overrides)
+        check_jobs(jobs, asked.multirun)
         overrides, composed, config = jobs[0]
         if config["check"]:
-            print(
-                "the configuration is fine" if len(jobs) == 1 else f"all {len(jobs)} configurations are fine"
-            )
+            what = "the configuration is" if len(jobs) == 1 else f"all {len(jobs)} configurations are"
+            print(what, "fine")
             return 0
         today = day_folder(Path(config["paths"]["runs_dir"]))
         if not asked.multirun:
             path = freeze(composed, create_run_folder(today, composed.name), overrides)
             sys.argv[1:] = ["--frozen", str(path)]  # with which Lightning starts further processes
             return run(path)
-        sweep = create_run_folder(today, config["sweep"] or "sweep")
+        options = study_options(jobs[0], asked.overrides)
+        sweep = create_run_folder(today, config["sweep"]["name"] or "sweep")
+        options += begin_sweep(jobs, sweep, asked.overrides)
     except (ConfigError, CannotResume, Occupied, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    sys.argv[1:] = ["--multirun", *asked.overrides, *sweep_options(jobs, sweep)]
+    sys.argv[:] = [str(SCRIPT), "--multirun", *asked.overrides, *options]
     try:
         run_sweep()
-    except KeyboardInterrupt:
-        return 130
+    except SystemExit as end:  # a signal, or `sweep.fail_fast`
+        return int(end.code or 0)
     finally:
-        print_sweep(sweep)
-    return 0
+        print_sweep(sweep, read_sweep(sweep).jobs)
+    return exit_code(sweep)
 
 
 @hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")
 def run_sweep(composed: DictConfig) -> None:
-    """Hydra calls this once for each job of a sweep."""
-    job = HydraConfig.get()
-    sweep, overrides = Path(job.sweep.dir), list(job.overrides.task)
-    label_job(composed, job.job, sweep.name)
-    label(composed, job.runtime.choices)
-    path = freeze(composed, create_run_folder(sweep, composed.name), overrides)
-    code = run_frozen(SCRIPT, path)
-    if code:
-        raise RuntimeError(
-            f"job {job.job.num} ended with exit code {code}: see {path.with_name('train.log')}"
-        )
+    """Lets Hydra show what was asked for, or hand the jobs of a sweep to hydra_plugins/zoo_launcher.py."""
+    raise AssertionError("the launcher runs the jobs, in processes of their own")
 
 
 def run(path: Path, resume: bool = False) -> int:
@@ -126,9 +120,8 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
         strip_optimizer(best.path)
     test: dict[str, float] = {}
     if config["test"]:
-        for part in trainer.test(
-            task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False
-        ):
+        tested = trainer.test(task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False)
+        for part in tested:
             test |= part
         for split, baseline in data.baselines.items():
             test |= {f"{split}/{name}": value for name, value in baseline.items()}

@@ -27,6 +27,9 @@ _log = logging.getLogger(__name__)
 
 _CHUNK = 10_000
 
+_VOCABULARY_BYTES = 10_000_000
+"""More than vocabularies take, and whatever else does not grow with the corpus."""
+
 _CHECKSUMS = "SHA256SUMS"
 """Written last, in the format of `sha256sum`: what is not in it, or not as it says, is not used."""
 
@@ -198,7 +201,7 @@ def _require_space(place: Path, name: str, splits: dict[str, Dataset]) -> None:
     Raises:
         RuntimeError: there is too little space; says how much is needed, how much is free, and where.
     """
-    needed = 5 * sum(pairs.data.nbytes for pairs in splits.values())
+    needed = 5 * sum(pairs.data.nbytes for pairs in splits.values()) + _VOCABULARY_BYTES
     free = shutil.disk_usage(place).free
     if free < needed:
         raise RuntimeError(

@@ -92,25 +92,64 @@ def test_the_rules_see_something() -> None:
         assert any(within(name, {prefix}) for name in names) or prefix == "zoo.kernels", prefix
 
 
+def reaches_instantiate(source: str) -> bool:
+    """Whether a module could call Hydra's `instantiate`, by whatever name."""
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Attribute(attr="instantiate"):
+                return True
+            case ast.ImportFrom(module="hydra.utils" | "hydra._internal.instantiate"):
+                return True
+            case ast.ImportFrom(module="hydra", names=names) if any(one.name == "utils" for one in names):
+                return True
+            case ast.Import(names=names) if any(one.name.startswith("hydra.utils") for one in names):
+                return True
+    return False
+
+
 def test_only_one_module_instantiates() -> None:
-    users = {
-        name_of(path)
-        for path in SOURCES
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if (isinstance(node, ast.Attribute) and node.attr == "instantiate")
-        or (isinstance(node, ast.ImportFrom) and node.module == "hydra.utils")
-    }
+    users = {name_of(path) for path in SOURCES if reaches_instantiate(path.read_text(encoding="utf-8"))}
     assert users == {"zoo.config.instantiate"}
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from hydra import utils",
+        "from hydra import compose, utils as other",
+        "import hydra.utils",
+        "import hydra.utils as other",
+        "from hydra.utils import instantiate as build",
+        "import hydra\nhydra.utils.instantiate({})",
+    ],
+)
+def test_no_other_name_for_it_is_overlooked(source: str) -> None:
+    assert reaches_instantiate(source)
+    assert not reaches_instantiate("from hydra import compose\nimport hydra\nfrom zoo import utils")
+
+
+def large_numbers(source: str) -> list[float]:
+    """Large numbers with a decimal point or an exponent, and large negative ones."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+                found.append(-value)
+            case ast.Constant(value=float() as value):
+                found.append(value)
+    return [number for number in found if 1e4 < number < float("inf") or float("-inf") < number <= -1e4]
 
 
 @pytest.mark.parametrize("path", [path for path in SOURCES if name_of(path).startswith("zoo")], ids=name_of)
 def test_masks_are_logic_not_large_numbers(path: Path) -> None:
-    numbers = [
-        node.value
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
-        if isinstance(node, ast.Constant) and isinstance(node.value, float)
-    ]
-    assert not [number for number in numbers if 1e4 < abs(number) < float("inf")]
+    assert not large_numbers(path.read_text(encoding="utf-8"))
+
+
+def test_no_spelling_of_a_large_number_is_overlooked() -> None:
+    for text in ("-10000", "-1e4", "-1e9", "x - 1e5", "1e9", "x.masked_fill(m, -65504)"):
+        assert large_numbers(text), text
+    for text in ("-1", "2**16", "100_000", "-9999", "float('-inf')", "1e-9", "-math.inf"):
+        assert not large_numbers(text), text
 
 
 def test_train_is_short() -> None:

@@ -10,6 +10,7 @@ import typer
 from zoo.checkout import require_checkout
 from zoo.clear_errors import clear_errors
 
+Resumable = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or of a sweep.")]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
 Project = Annotated[
     Path | None,
@@ -17,10 +18,14 @@ Project = Annotated[
 ]
 
 
-def resume(run: Run, project: Project = None) -> None:
+def resume(run: Resumable, project: Project = None) -> None:
     """Go on with a run that was stopped, in its folder and its W&B run; or complete a sweep."""
     with clear_errors():
         script = require_checkout(project) / "train.py"
+        if (run / "sweep.json").is_file():
+            from zoo.runs.sweep import resume_sweep
+
+            raise typer.Exit(resume_sweep(script.resolve(), run))
         _require_run(run)
         raise typer.Exit(_train(script, run / "config.yaml", "--resume"))
 

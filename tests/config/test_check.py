@@ -36,7 +36,7 @@ def test_everything_mistyped_is_said_at_once() -> None:
         "  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, ",
         "  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, ",
         "  - scheduler.rate=5: there is no rate; allowed: warmup_steps",
-        "  - sweep.x=1: sweep is null, so there is nothing in it",
+        "  - sweep.x=1: there is no x; allowed: fail_fast, jobs_",
     ]
     assert [said[: len(start)] for said, start in zip(text.splitlines(), expected, strict=True)] == expected
 

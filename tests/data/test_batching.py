@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from torch.utils.data import Dataset
 
-from data.batching import TokenBatches
+from data.batching import TokenBatches, TokenBatchLoader
+from zoo.batch import TranslationBatch
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(np.array)
 
@@ -133,3 +135,13 @@ def test_batches_of_like_length_hold_little_padding() -> None:
         2
     ).integers(0, 3, size=(5_000, 2))
     assert TokenBatches(lengths.astype(np.int64), 2_000, seed=1).real_token_share > 0.93
+
+
+class _Broken(Dataset[TranslationBatch]):
+    def __getitem__(self, rows: object) -> TranslationBatch:
+        raise RuntimeError("no such thing as time")
+
+
+def test_what_breaks_while_loading_says_what_it_is() -> None:
+    with pytest.raises(RuntimeError, match="no such thing as time"):
+        list(TokenBatchLoader(_Broken(), TokenBatches(some_lengths(), 200, seed=1)))

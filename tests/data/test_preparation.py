@@ -278,15 +278,15 @@ def test_a_disk_too_full_is_found_before_the_work(tmp_path: Path, monkeypatch: p
     def disk(free: int) -> None:
         monkeypatch.setattr(data.preparation.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
 
-    disk(400_000)
+    disk(10_400_000)
     with pytest.raises(RuntimeError) as error:
         prepare(corpus, Words(), tmp_path)
     assert str(error.value) == (
-        f"preparing sentences needs up to 0.5 MB below {tmp_path / 'translation'} (paths.cache_dir),"
-        " where 0.4 MB are free"
+        f"preparing sentences needs up to 10.5 MB below {tmp_path / 'translation'} (paths.cache_dir),"
+        " where 10.4 MB are free"
     )
     assert not folders(tmp_path)
-    disk(510_000)
+    disk(10_510_000)
     for vocabulary in (Words(), Characters()):
         prepare(corpus, vocabulary, tmp_path)
     for folder in folders(tmp_path):

@@ -27,7 +27,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("free", [0, 20_000, 100_000, 300_000])
+@pytest.mark.parametrize("free", [0, 20_000, 60_000])
 def test_a_full_disk_loses_no_checkpoint(small_disk: Path, free: int) -> None:
     code, said = run(
         *SMALL, f"paths.runs_dir={small_disk}/runs", "callbacks.last.every_n_steps=3", fault="SIGTERM@step:7"
@@ -38,13 +38,13 @@ def test_a_full_disk_loses_no_checkpoint(small_disk: Path, free: int) -> None:
     filler = small_disk / "filler"
     _fill(filler, free)
     code, said = resume(folder)
-    assert code == 1, said
+    assert code == (1 if free else 2), said
     assert "no space left to write" in said
     assert "Traceback" not in said
     kept = (folder / "checkpoints" / "last.ckpt").read_bytes()
     assert len(kept) >= len(before) * 0.9, "whole"
     assert not list(folder.rglob("*.tmp"))
-    assert StatusFile(folder).read().state in (State.FAILED, State.KILLED)
+    assert StatusFile(folder).read().state is (State.FAILED if free else State.PREEMPTED)
     filler.unlink()
     code, said = resume(folder)
     assert code == 0, said

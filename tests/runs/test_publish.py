@@ -46,7 +46,9 @@ def make_run(folder: Path, content: dict[str, Any]) -> Path:
     rows = ["step,name,value", "2,train/seconds,30.0", "2,val/exact_match,0.25", "4,train/seconds,60.0"]
     (folder / "metrics.csv").write_text("\n".join([*rows, "4,val/exact_match,0.5"]) + "\n", encoding="utf-8")
     line = {"split": "test", "input": "a b c", "references": ["x y z w"], "prediction": "x y z w"}
-    (folder / "predictions.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    other = {**line, "split": "test_unseen", "input": "a b c d e f g h i j"}
+    lines = f"{json.dumps(line)}\n{json.dumps(other)}\n"
+    (folder / "predictions.jsonl").write_text(lines, encoding="utf-8")
     return folder
 
 
@@ -86,6 +88,9 @@ def test_bleu_is_shown_for_languages_only() -> None:
 
 
 def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: Path, tmp_path: Path) -> None:
+    speed = project / "results" / "speed" / "speed.json"  # measured by a benchmark: no run
+    speed.parent.mkdir(parents=True)
+    speed.write_text("{}", encoding="utf-8")
     publish([make_run(tmp_path / "run", results(1, 0.5))], project)
     kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
     assert kept["learning_curve"] == {"step": [2, 4], "seconds": [30.0, 60.0], "value": [0.25, 0.5]}

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import socket
 import subprocess
 import sys
@@ -150,6 +151,17 @@ def test_a_server_that_does_not_answer_is_no_reason_to_fail(
     assert [row["train/loss"] for row in _history(records)] == [1.0]
     assert [ended["exit_code"] for ended in _of(records, "exit")] == [0]
     assert list(segments.glob("run-*")) == [earlier], "no empty run of the failed attempt"
+
+
+def test_who_stays_offline_sends_no_crash_reports_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    monkeypatch.delenv("WANDB_ERROR_REPORTING")
+    logger = _logger(tmp_path)
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    logger.finish(exit_code=0)
+    assert os.environ["WANDB_ERROR_REPORTING"] == "false"
 
 
 @pytest.mark.parametrize(

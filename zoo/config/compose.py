@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 from hydra import compose, initialize_config_dir
 from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.utils import get_args_parser
-from hydra.conf import JobConf
 from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.frozen import Config, resolved
 from zoo.config.overrides import ERRORS, explained, mistaken, parsed
-from zoo.config.overrides import key_of as _key
 from zoo.config.problems import ConfigError
 from zoo.config.rules import uses_attention
+from zoo.config.sweeps import sweep_problems
 
 
 def command_line() -> argparse.Namespace:
@@ -76,6 +75,8 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
                 composed = _composed(chosen)
             except ERRORS as error:
                 raise ConfigError(list(explained(chosen, _composed, error))) from error
+            if not isinstance(composed.sweep, DictConfig):
+                raise ConfigError(sweep_problems(composed.sweep))
             jobs.append(Job(chosen, composed, resolved(composed, Path("run"))))
         return jobs
 
@@ -89,25 +90,6 @@ def label(composed: DictConfig, choices: Mapping[str, Any]) -> None:
         groups = ["data", "model", "model/decoder", *(["attention", "selection"] if reads else [])]
         parts = [str(choices[group]) for group in groups if choices.get(group)]
         composed.name = composed.experiment or "-".join(parts)
-
-
-def sweep_options(jobs: Sequence[Job], folder: Path) -> list[str]:
-    """What Hydra must know of a sweep: its folder, and which overrides its jobs have in common."""
-    common = set.intersection(*(set(job.overrides) for job in jobs))
-    keys = ",".join(sorted(f"'{_key(override)}'" for override in common))
-    quoted = str(folder).replace("\\", r"\\").replace("'", r"\'")
-    return [
-        f"hydra.sweep.dir='{quoted}'",
-        f"hydra.job.config.override_dirname.exclude_keys=[{keys}]",
-    ]
-
-
-def label_job(composed: DictConfig, job: JobConf, sweep: str) -> None:
-    """Names a job of a sweep by what is special about it, and the sweep where the user did not."""
-    composed.name = "-".join(
-        str(part) for part in (job.num, composed.name, job.override_dirname) if part not in (None, "")
-    )
-    composed.sweep = composed.sweep or sweep
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:

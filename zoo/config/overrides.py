@@ -23,6 +23,10 @@ SEVERAL = ("callbacks", "logger")
 """Groups whose parts stand side by side, so that a list of choices makes sense."""
 
 
+PLUGINS = {"optuna": "optuna", "slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm"}
+"""Choices that come with a package which may be missing, and the extra that installs it."""
+
+
 def key_of(override: str) -> str:
     """The key that an override is about."""
     return override.partition("=")[0].lstrip("+~")
@@ -157,8 +161,12 @@ def _written_with_a_dot(key: str, value: object, searchpath: list[str]) -> str |
 
 def _reason(override: str, error: Exception, base: DictConfig) -> str:
     key = key_of(override)
-    if isinstance(error, MissingConfigException) and error.options is not None:
+    group, choice = "", ""
+    if isinstance(error, MissingConfigException):
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
+    if group.startswith("hydra/") and choice in PLUGINS:
+        return f"needs a plugin: pip install 'attention-zoo[{PLUGINS[choice]}]'"
+    if isinstance(error, MissingConfigException) and error.options is not None:
         return f"there is no {group} called {choice}" + unknown(choice, error.options)
     if str(error).startswith("Could not append to config. An item is already"):
         return f"is set already; write {override.lstrip('+')} without the +"

@@ -14,6 +14,7 @@ from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import ConfigError, Problem, unknown
+from zoo.config.sweeps import sweep_problems
 from zoo.config.values import shown
 from zoo.metrics import METRICS
 from zoo.runs.metrics import MetricsFile
@@ -113,14 +114,19 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
 def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Says what to type instead of what is missing."""
     trainer = config["trainer"]
-    if trainer.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
+    elsewhere = "hydra/launcher=slurm" in given
+    if elsewhere and not any(text.partition("=")[0] == "trainer" for text in given):
+        yield Problem("trainer", "what a SLURM node has is not known here: say trainer=gpu or trainer=cpu")
+    wants_gpu = trainer.get("accelerator") in ("gpu", "cuda")
+    if wants_gpu and not elsewhere and not torch.cuda.is_available():
         yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
     if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
         yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
-    if trainer.get("strategy", "auto") != "auto" and trainer.get("use_distributed_sampler", True):
+    together = trainer.get("strategy") == "ddp"
+    if together and trainer.get("use_distributed_sampler", True):
         message = "must be false with a strategy: token batches are shared out by their own sampler"
         yield Problem("trainer.use_distributed_sampler", message)
-    if trainer.get("devices", 1) != 1 or trainer.get("num_nodes", 1) != 1:
+    if (trainer.get("devices", 1) != 1 and not together) or trainer.get("num_nodes", 1) != 1:
         yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
 
 
@@ -160,8 +166,7 @@ def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Itera
 
 def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A name stands in the name of a folder, in tables and in W&B."""
-    for key in ("name", "sweep"):
-        value = config[key]
+    for key, value in (("name", config["name"]), ("sweep.name", config["sweep"]["name"])):
         if not isinstance(value, str):
             continue
         if not value or not value.isprintable():
@@ -169,6 +174,11 @@ def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Proble
         elif any(text.startswith(f"{key}=") for text in given) and not _NAME.fullmatch(value):
             rule = "must be a name of 1 to 100 characters without slashes"
             yield Problem(key, f"{rule}, got {shown(value)} ({len(value)} characters)")
+
+
+def sweep_can_be_run(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Numbers that have a meaning."""
+    yield from sweep_problems(config["sweep"])
 
 
 def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -204,6 +214,7 @@ RULES: tuple[Rule, ...] = (
     nothing_needed_is_missing,
     checkpoints_are_found_again,
     names_can_be_read,
+    sweep_can_be_run,
     folders_can_be_made,
     a_batch_holds_the_longest,
 )

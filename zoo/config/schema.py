@@ -22,12 +22,22 @@ class Paths(TypedDict):
     run_dir: str
 
 
+class Sweep(TypedDict):
+    """How the jobs of a sweep are run; see `zoo.runs.settings.SweepSettings`."""
+
+    name: str | None
+    parallel: int
+    fail_fast: bool
+    jobs_per_gpu: int
+    worst: float | None
+
+
 class Settings(TypedDict):
     """The whole; see conf/train.yaml. What is `Callable` is completed by whoever gets it."""
 
     name: str
     seed: int
-    sweep: str | None
+    sweep: Sweep
     experiment: str | None
     test: bool
     check: bool

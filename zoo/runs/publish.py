@@ -97,7 +97,6 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
         for metric in _METRICS
         if any(metric in group[0].get(split, {}) for group in groups.values())
         and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
-        if split != "test_hash"
     ]
     heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
     lines = [["run", "seeds", *heads, "parameters", "minutes", "tokens/s"]]

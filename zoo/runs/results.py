@@ -81,7 +81,7 @@ def results(
     return {
         "experiment": config.get("experiment"),
         "name": config.get("name"),
-        "sweep": config.get("sweep"),
+        "sweep": (config.get("sweep") or {}).get("name"),
         "seed": config.get("seed"),
         "checkpoint": {
             "file": os.path.relpath(checkpoint.path.resolve(), Path(folder).resolve()),
@@ -127,10 +127,15 @@ def machine() -> dict[str, Any]:
     return {
         "system": platform.platform(),
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "threads": torch.get_num_threads(),
         "gpus": gpus,
     }
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def versions() -> dict[str, str]:
