@@ -32,6 +32,22 @@ def test_every_validation_is_one_line_and_no_terminal_means_no_flood(
     assert "\r" not in capsys.readouterr().out
 
 
+def test_the_metric_that_picks_comes_first_and_an_untrained_model_is_no_news(
+    fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    best = ModelCheckpoint(dirpath=tmp_path, monitor="val/tf_loss")
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        fit(
+            FakeTask(),
+            [StepAxis(), Progress(), best],
+            enable_progress_bar=True,
+            enable_checkpointing=True,
+            num_sanity_val_steps=1,
+            max_epochs=1,
+        )
+    assert _messages(caplog) == ["step 4  epoch 0  val/tf_loss 1.5  val/score 4"]
+
+
 def test_without_a_terminal_lines_say_speed_and_time_left(
     fit: Fit, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -235,16 +235,20 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ),
     ({"decoding__n_best": 9}, "decoding.n_best: must be from 1 to beam_size (5), got 9"),
     ({"decoding___partial_": True}, "decoding: must be something to call, got Beam (_partial_: true)"),
+    ({"callbacks__best__dirpath": "/x"}, "callbacks.best.dirpath: must be the folder checkpoints in"),
     ({"callbacks__best__filename": "top"}, "callbacks.best.filename: must be 'best', got 'top'"),
-    ({"callbacks__best__monitor": "val/bleu"}, "callbacks.best.monitor: must be 'val/chrf', got 'val/bleu'"),
+    (
+        {"callbacks__best__monitor": "val/bleu"},
+        "callbacks.best.monitor: must be task.monitor, got 'val/bleu'",
+    ),
     ({"callbacks__best__save_top_k": 2}, "callbacks.best.save_top_k: must be 1, got 2"),
     (
-        {"callbacks__last__enable_version_counter": True},
-        "callbacks.last.enable_version_counter: must be false",
+        {"callbacks__best__enable_version_counter": True},
+        "callbacks.best.enable_version_counter: must be false",
     ),
     (
-        {"callbacks__last__dirpath": "/x"},
-        "callbacks.last.dirpath: must be the folder checkpoints in",
+        {"callbacks__last__folder": "/x"},
+        "callbacks.last.folder: must be paths.run_dir, got '/x'",
     ),
     (
         {"callbacks__best": {"_target_": "zoo.callbacks.StepAxis"}},

@@ -47,6 +47,7 @@ def test_curves_stand_on_zero_in_front_of_bars_that_do_not_overlap() -> None:
     assert scores.get_zorder() > sentences.get_zorder()
     bars = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in sentences.patches)
     assert len(bars) == 3, "once for both models"
+    assert all(left < right for left, right in bars)
     assert all(one[1] < other[0] for one, other in pairwise(bars))
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from zoo.runs import publish as module
-from zoo.runs.publish import BEGIN, END, publish, tables
+from zoo.runs.publish import fault_table, publish, tables
 
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 MACHINE = {"processor": "Some CPU", "cores": 2, "threads": 2}
 
 
@@ -137,3 +138,22 @@ def test_translations_are_kept_by_length_and_drawn(
 def test_an_unfinished_run_is_refused(project: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"results\.json"):
         publish([tmp_path], project)
+
+
+def test_faults_are_a_table_of_their_own(project: Path) -> None:
+    readme = project / "README.md"
+    readme.write_text(
+        f"a\n<!-- faults:begin -->\nold\n<!-- faults:end -->\n{BEGIN}\n{END}\nz\n", encoding="utf-8"
+    )
+    publish([], project)
+    assert "old" in readme.read_text(encoding="utf-8"), "nothing was measured, nothing is changed"
+    faults = [{"fault": "SIGKILL", "times": 20, "lost": "nothing"}]
+    (project / "results").mkdir(exist_ok=True)
+    (project / "results" / "faults.json").write_text(json.dumps(faults), encoding="utf-8")
+    publish([], project)
+    text = readme.read_text(encoding="utf-8")
+    assert "old" not in text
+    assert "| SIGKILL | 20 | nothing |\n" in text
+    assert text.startswith("a\n<!-- faults:begin -->\n")
+    assert text.endswith(f"{END}\nz\n")
+    assert fault_table(faults).count("|\n") == 3

@@ -16,6 +16,7 @@ import pytest
 from zoo.callbacks.media import log_image, log_table
 from zoo.runs import wandb
 from zoo.runs.folder import create_run_folder, short_id
+from zoo.runs.metrics import MetricsFile
 from zoo.runs.wandb import WandbLogger
 
 KEY = "0123456789" * 4
@@ -172,6 +173,7 @@ def test_who_stays_offline_sends_no_crash_reports_either(
         ("online", False, "offline"),
         ("offline", True, "offline"),
         ("dryrun", True, "offline"),
+        ("Offline", True, "offline"),
         ("disabled", True, "disabled"),
     ],
 )
@@ -183,6 +185,32 @@ def test_online_only_for_who_is_logged_in_and_wants_it(
     if key:
         monkeypatch.setenv("WANDB_API_KEY", KEY)
     assert wandb.mode() == expected
+
+
+def test_a_key_may_lie_in_other_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    login = f"machine api.wandb.ai login user password {KEY}\n"
+    (tmp_path / ".netrc").write_text("no such\nthing")
+    assert wandb.mode() == "offline"
+    (tmp_path / "_netrc").write_text(login)
+    assert wandb.mode() == "online"
+    monkeypatch.setenv("NETRC", str(tmp_path / "elsewhere"))
+    assert wandb.mode() == "offline"
+    (tmp_path / "elsewhere").write_text(login)
+    assert wandb.mode() == "online"
+
+
+def test_nothing_that_happens_at_the_end_is_a_reason_to_fail(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken:
+        def finish(self, exit_code: int) -> None:
+            raise ConnectionError("the server went away")
+
+    logger = _logger(tmp_path)
+    logger._experiment = Broken()
+    with caplog.at_level(logging.WARNING, logger=wandb.__name__):
+        wandb.finish([MetricsFile(tmp_path / "metrics.csv"), logger], exit_code=0)
+    assert "W&B did not finish cleanly: the server went away" in caplog.text
 
 
 def test_a_key_in_netrc_is_a_login_at_its_own_host_only(

@@ -155,7 +155,8 @@ def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Itera
     }
     for name, values in fixed.items():
         part = config["callbacks"].get(name)
-        if not isinstance(part, dict):  # it is missing, which another rule says
+        found = _target(part)
+        if found is None or not issubclass(found, NEEDED["callbacks"][name]):  # which another rule says
             continue
         for key, (value, meant) in values.items():
             if part.get(key) != value:

@@ -21,7 +21,8 @@ from zoo.figures.png import png
 from zoo.metrics import bleu_by_length
 from zoo.runs.files import write_bytes, write_json, write_text
 
-BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+RESULTS, FAULTS = "results", "faults"
+"""Parts of the README that are written here, each between `<!-- <part>:begin -->` and `<!-- <part>:end -->`."""
 _METRICS = (
     "bleu",
     "bleu_tok_lc",
@@ -59,8 +60,11 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         )
     published = _published(project / "results")
     readme = project / "README.md"
-    before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
-    write_text(readme, f"{before}{BEGIN}\n{tables(published)}{END}{rest.partition(END)[2]}")
+    text = _replaced(readme.read_text(encoding="utf-8"), RESULTS, tables(published))
+    faults = project / "results" / "faults.json"
+    if faults.exists():
+        text = _replaced(text, FAULTS, fault_table(json.loads(faults.read_text(encoding="utf-8"))))
+    write_text(readme, text)
     pictures = project / "docs" / "pictures"
     lengths, curves = {}, {}
     for results in published:
@@ -83,6 +87,20 @@ def tables(published: Sequence[Mapping[str, Any]]) -> str:
     for results in published:
         experiments[results["experiment"]].append(results)
     return "".join(_table(name, rows) for name, rows in experiments.items())
+
+
+def fault_table(faults: Sequence[Mapping[str, Any]]) -> str:
+    """Markdown: what was done to running trainings, how often, and what it cost (`tests/faults` measures it)."""
+    rows = [["fault", "times tried", "what was lost"], ["---"] * 3]
+    rows += [[row["fault"], str(row["times"]), row["lost"]] for row in faults]
+    return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n"
+
+
+def _replaced(text: str, part: str, content: str) -> str:
+    """The text with another content of a part; as it is when it has no such part."""
+    begin, end = f"<!-- {part}:begin -->", f"<!-- {part}:end -->"
+    before, marked, rest = text.partition(begin)
+    return f"{before}{begin}\n{content}{end}{rest.partition(end)[2]}" if marked else text
 
 
 def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
