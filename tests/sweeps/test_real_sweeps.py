@@ -29,9 +29,8 @@ TINY = [
 def start(tmp_path: Path, *line: str, accidents: str = "") -> subprocess.Popen[str]:
     environment = {**os.environ, "ACCIDENTS": accidents, "WANDB_MODE": "offline"}
     command = [sys.executable, str(ACCIDENTS), *TINY, f"paths.runs_dir={tmp_path}/runs", *line]
-    return subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+    pipe = subprocess.PIPE
+    return subprocess.Popen(command, env=environment, stdout=pipe, stderr=subprocess.STDOUT, text=True)
 
 
 def resume(folder: Path) -> subprocess.CompletedProcess[str]:
