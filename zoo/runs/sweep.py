@@ -39,11 +39,11 @@ def end_sweep(folder: Path, code: str | int | None = None) -> int:
     Returns:
         That, else 0 when every job finished and 1 otherwise.
     """
-    jobs = read_sweep(folder).jobs
-    print_sweep(folder, jobs)
+    sweep = read_sweep(folder)
+    print_sweep(sweep)
     if isinstance(code, int):
         return code
-    return int({StatusFile(job.folder).read().state for job in jobs} != {State.FINISHED})
+    return int({StatusFile(job.folder).read().state for job in sweep.jobs} != {State.FINISHED})
 
 
 def run_jobs(
@@ -73,7 +73,7 @@ def run_jobs(
     settings = sweep_settings(jobs[0].config)
     waiting, failed = deque(jobs), False
     runner = _Runner(script, settings, len(jobs), leases or Leases(gpus(), settings.jobs_per_gpu), resume)
-    with runner, SweepTable(sweep.folder, sweep.jobs, settings.parallel) as table:
+    with runner, SweepTable(sweep, settings.parallel) as table:
         while True:
             stopped = runner.signal is not None or (failed and settings.fail_fast)
             while waiting and not stopped and runner.start(waiting[0]):
@@ -246,7 +246,7 @@ def resume_sweep(script: Path, folder: Path) -> int:
             if jobs:
                 code = _resumed(script, sweep, jobs)
         finally:
-            print_sweep(folder, sweep.jobs)
+            print_sweep(sweep)
     return code
 
 

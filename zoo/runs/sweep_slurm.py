@@ -91,7 +91,7 @@ def submit_jobs(
         submitted = [executor.submit(SlurmJob(script, job.folder, resume=resume)) for job in jobs]
     waiting = dict(zip([job.folder for job in jobs], submitted, strict=True))
     try:
-        with SweepTable(sweep.folder, sweep.jobs, len(jobs)) as table:
+        with SweepTable(sweep, len(jobs)) as table:
             for job in jobs:
                 table.started(job.folder)
             while waiting:

@@ -2,7 +2,6 @@
 
 import sys
 import time
-from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -13,10 +12,11 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from zoo.config.overrides import key_of
 from zoo.runs.job import LOG
 from zoo.runs.objective import chosen
 from zoo.runs.status import FINAL, State, Status, StatusFile
-from zoo.runs.sweep_record import SweepJob
+from zoo.runs.sweep_record import Sweep
 
 _LOOK, _LINE = 1.0, 30.0
 """Seconds between two looks at the jobs, and between two lines where there is no terminal."""
@@ -29,15 +29,14 @@ class SweepTable:
     """A context in which a sweep is shown while it runs.
 
     Args:
-        folder: the sweep's.
-        jobs: all of them, also those that ended before.
+        sweep: with all its jobs, also those that ended before.
         parallel: how many run at once.
     """
 
-    def __init__(self, folder: Path, jobs: Sequence[SweepJob], parallel: int) -> None:
-        self._folder, self._jobs, self._parallel = folder, jobs, parallel
-        self._status = {job.folder: StatusFile(job.folder).read() for job in jobs}
-        self._names = special(jobs)
+    def __init__(self, sweep: Sweep, parallel: int) -> None:
+        self._folder, self._jobs, self._parallel = sweep.folder, sweep.jobs, parallel
+        self._status = {job.folder: StatusFile(job.folder).read() for job in self._jobs}
+        self._names = special(sweep)
         self._active: set[Path] = set()
         self._looked = self._said = time.monotonic()
         console = get_console()
@@ -137,19 +136,19 @@ class SweepTable:
                 remaining.append(left)
                 whole.append((datetime.now(since.tzinfo) - since).total_seconds() + left)
         waiting = sum(status.state is State.QUEUED for status in self._status.values())
-        if waiting and not whole:
+        if not remaining or (waiting and not whole):
             return None
         total = sum(remaining) + waiting * sum(whole) / max(1, len(whole))
         return max([total / min(self._parallel, len(self._jobs)), *remaining])
 
 
-def print_sweep(folder: Path, jobs: Sequence[SweepJob]) -> None:
+def print_sweep(sweep: Sweep) -> None:
     """The complete table: how each job of a sweep ended, what it reached, and where it is."""
-    table = Table(title=str(folder), title_justify="left")
+    table = Table(title=str(sweep.folder), title_justify="left")
     for column in ("job", "", "state", "best", "folder", "why"):
         table.add_column(column, overflow="fold")
-    names = special(jobs)
-    for job in jobs:
+    names = special(sweep)
+    for job in sweep.jobs:
         status = StatusFile(job.folder).read()
         why = "" if status.state in (State.FINISHED, State.QUEUED) else _reason(status)
         cells = (
@@ -165,10 +164,11 @@ def print_sweep(folder: Path, jobs: Sequence[SweepJob]) -> None:
     console.print(table)
 
 
-def special(jobs: Sequence[SweepJob]) -> dict[Path, str]:
-    """What each job was told that not all were told."""
-    common = set.intersection(*(set(job.overrides) for job in jobs)) if len(jobs) > 1 else set()
-    return {job.folder: " ".join(one for one in job.overrides if one not in common) for job in jobs}
+def special(sweep: Sweep) -> dict[Path, str]:
+    """What each job was told that was not typed for all, by its folder."""
+    swept = {key_of(one) for job in sweep.jobs for one in job.overrides if one not in sweep.overrides}
+    swept -= {key_of(one) for one in sweep.overrides if one.startswith("~")}
+    return {job.folder: " ".join(one for one in job.overrides if key_of(one) in swept) for job in sweep.jobs}
 
 
 def _progress(status: Status, folder: Path) -> tuple[str, str, str]:
