@@ -184,6 +184,22 @@ def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: Transl
         torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
 
 
+def test_the_measured_loss_counts_every_real_token_once(data: TranslationData, tmp_path: Path) -> None:
+    task = make_task(data)
+    (measured,) = quiet_trainer(tmp_path).validate(task, datamodule=data, verbose=False)
+    total, tokens = 0.0, 0
+    for batch in data.val_dataloader():
+        for source, target in zip(
+            zip(*batch.source, strict=True), zip(*batch.target, strict=True), strict=True
+        ):
+            alone = [Padded(ids[None, : int(length)], length[None]) for ids, length in (source, target)]
+            inputs, labels = decoder_pair(alone[1])
+            logits = task.network.logits(task.network.decode(task.network.encode(alone[0]), inputs).features)
+            total += nn.functional.cross_entropy(logits[0], labels.ids[0], reduction="sum").item()
+            tokens += int(labels.lengths)
+    assert measured["val/tf_loss"] == pytest.approx(total / tokens, rel=1e-4)
+
+
 def test_validation_is_greedy_and_the_test_as_configured(data: TranslationData, tmp_path: Path) -> None:
     calls: list[int] = []
 
