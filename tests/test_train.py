@@ -2,20 +2,17 @@
 
 import csv
 import json
-import logging
 import os
 import shutil
 import subprocess
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import yaml
-from hydra.core.global_hydra import GlobalHydra
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 import train
@@ -30,35 +27,6 @@ TINY = [
 ]
 
 Train = Callable[..., int]
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def start(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Train]:
-    """Runs `train.py` with a command line, in this process; what it did to the process is undone."""
-    root, handlers, level = logging.getLogger(), logging.getLogger().handlers[:], logging.getLogger().level
-
-    def run(*line: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["train.py", *line, f"paths.runs_dir={runs}"])
-        with warnings.catch_warnings():
-            try:
-                return train.main()
-            except SystemExit as end:
-                return int(end.code or 0)
-
-    monkeypatch.setenv("PL_GLOBAL_SEED", "0")
-    monkeypatch.setenv("PL_SEED_WORKERS", "0")
-    yield run
-    for handler in root.handlers:
-        handler.close()
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    GlobalHydra.instance().clear()
 
 
 def only_run(runs: Path) -> Path:

@@ -396,6 +396,21 @@ def test_a_file_in_the_way(config: Config, tmp_path: Path) -> None:
     assert "data_dir" not in text
 
 
+def test_parts_in_a_list_are_looked_at(config: Config) -> None:
+    step = {"_target_": "torch.optim.lr_scheduler.StepLR", "_partial_": True, "step_sise": 3}
+    chained = "torch.optim.lr_scheduler.ChainedScheduler"
+    config["scheduler"] = {"_target_": chained, "_partial_": True, "schedulers": [step]}
+    text = said(lambda: check(config))
+    assert "  - scheduler.schedulers[0].step_sise: StepLR takes no step_sise; did you mean step_size?" in text
+
+
+def test_hydras_own_words_are_no_arguments(config: Config) -> None:
+    """Not even of a class that takes whatever it is given."""
+    config["logger"]["other"] = {"_target_": "lightning.pytorch.loggers.WandbLogger", "_recursive_": False}
+    text = said(lambda: check(config))
+    assert "  - logger.other._recursive_: WandbLogger takes no _recursive_; " in text
+
+
 def test_an_empty_path_stays_empty(configure: Callable[..., Config]) -> None:
     assert configure("paths.cache_dir=")["paths"]["cache_dir"] == ""
 

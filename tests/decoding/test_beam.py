@@ -158,6 +158,7 @@ def test_hypotheses_are_what_they_say(seed: int, alpha: float) -> None:
             assert one.weights.shape == (len(one.ids), 6)
             torch.testing.assert_close(one.weights[:, : len(source)], weights, atol=1e-5, rtol=1e-4)
             assert (one.weights[:, len(source) :] == 0).all()
+            assert one.weights.untyped_storage().nbytes() == 4 * one.weights.numel(), "no batch kept alive"
 
 
 @pytest.mark.parametrize("decoder", [Greedy(), Beam(beam_size=3, length_penalty=1.0, n_best=3)])

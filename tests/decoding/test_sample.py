@@ -113,6 +113,14 @@ def test_the_seed_decides() -> None:
     assert first != other
 
 
+@pytest.mark.parametrize("decoder", [Greedy(), Sample(samples=2)])
+def test_where_no_token_is_possible_a_sequence_ends(decoder: object) -> None:
+    """After the word 2 nothing has a probability."""
+    world = Transitions([[0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]])
+    for one in run(decoder, world, limits=[4])[0]:
+        assert (one.ids, one.log_prob, one.finished) == ([2], 0.0, False)
+
+
 def test_one_token_left_is_greedy() -> None:
     reader = Reader(3)
     sources = reader.sentences([2, 4])

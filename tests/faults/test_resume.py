@@ -11,6 +11,8 @@ from small_runs import SMALL, assert_same_run, metrics, only_run, resume, run
 
 from zoo.runs.status import State, StatusFile
 
+pytestmark = pytest.mark.slow
+
 STEPS, EVERY = 24, 3
 
 
@@ -50,25 +52,6 @@ def _steps_begun(folder: Path) -> int:
     return max((int(row[0]) for row in metrics(folder)), default=0)
 
 
-def test_killed_between_two_checkpoints(whole: Path, tmp_path: Path) -> None:
-    folder, code, step = _stopped(tmp_path, "SIGKILL@step:14")
-    assert code == -9
-    assert StatusFile(folder).read().state is State.KILLED
-    assert step == 12
-    _goes_on(folder, whole)
-    discarded = (folder / "metrics.discarded.csv").read_text().splitlines()
-    assert discarded[0] == "step,name,value"
-    assert {line.partition(",")[0] for line in discarded[1:]} == {"13"}
-
-
-def test_asked_to_stop_in_the_middle_of_an_epoch(whole: Path, tmp_path: Path) -> None:
-    folder, code, step = _stopped(tmp_path, "SIGTERM@step:11")
-    assert (code, step) == (143, 11)
-    assert StatusFile(folder).read().state is State.PREEMPTED
-    _goes_on(folder, whole)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fault", "exit_code", "saved"),
     [
@@ -101,7 +84,6 @@ _STEPS = sorted(_RANDOM.sample(range(1, STEPS + 1), 12))
 _WRITES = sorted(_RANDOM.sample(range(1, 13), 5))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "fault",
     [
@@ -121,7 +103,6 @@ def test_killed_at_a_random_moment(whole: Path, tmp_path: Path, fault: str) -> N
     note(f"SIGKILL {where}", lost=f"the steps since the last save: at most {EVERY}, saved every {EVERY}")
 
 
-@pytest.mark.slow
 def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:
     folder, _, _ = _stopped(tmp_path, "SIGKILL@step:5")
     for fault in ("SIGKILL@step:4", "SIGTERM@validation:2", "SIGKILL@write:2", "SIGKILL@step:6"):
@@ -130,7 +111,6 @@ def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:
     _goes_on(folder, whole)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "options",
     [
@@ -156,7 +136,6 @@ def test_with_other_parts(tmp_path: Path, options: tuple[str, ...], fault: str) 
     _goes_on(only_run(tmp_path / "runs"), only_run(whole_folder))
 
 
-@pytest.mark.slow
 def test_repeated_from_its_configuration_alone(whole: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     again.mkdir()

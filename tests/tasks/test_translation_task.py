@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from data.translation import TranslationData
 from data.vocabulary import Words
 from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Soft
 from zoo.batch import Padded, TranslationBatch, decoder_pair
-from zoo.decoding import Beam, Greedy, Sample
+from zoo.decoding import Beam, Greedy, Hypothesis, Sample
 from zoo.metrics import METRICS, mode_of, text_metrics
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, Decoder, LuongDecoder, Seq2Seq
@@ -176,6 +177,22 @@ def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: Transl
         assert many[0].weights is not None
         assert many[0].weights.shape == (len(many[0].tokens), len(many[0].source_tokens))
         torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
+
+
+def test_what_a_search_is_told(data: TranslationData) -> None:
+    """Limits by each sentence's own length, and no special token but the end."""
+    task = make_task(data).eval()
+    task.target = replace(task.target, maximum_length=15)
+    told: dict[str, Any] = {}
+
+    def search(*_: Any, **given: Any) -> list[list[Hypothesis]]:
+        told.update(given)
+        return [[Hypothesis([3], 0.0, 0.0, True)] for _ in given["maximum_length"]]
+
+    task.translate(["a", "a b c d e"], search)
+    assert told["maximum_length"].tolist() == [2 * 2 + 10, 15]
+    assert set(told["forbidden"]) == {task.target.pad, task.target.bos, task.target.unk}
+    assert (told["bos"], told["eos"]) == (task.target.bos, task.target.eos)
 
 
 @pytest.mark.parametrize("decoder", [BahdanauDecoder, partial(LuongDecoder, input_feeding=True)])

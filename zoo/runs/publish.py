@@ -22,7 +22,7 @@ from zoo.metrics import bleu_by_length
 from zoo.runs.files import write_bytes, write_json, write_text
 
 RESULTS, FAULTS = "results", "faults"
-"""Parts of the README that are written here, each between `<!-- <part>:begin -->` and `<!-- <part>:end -->`."""
+"""Parts of the README that are written here, each between `<!-- PART:begin -->` and `<!-- PART:end -->`."""
 _METRICS = (
     "bleu",
     "bleu_tok_lc",
@@ -90,7 +90,7 @@ def tables(published: Sequence[Mapping[str, Any]]) -> str:
 
 
 def fault_table(faults: Sequence[Mapping[str, Any]]) -> str:
-    """Markdown: what was done to running trainings, how often, and what it cost (`tests/faults` measures it)."""
+    """Markdown: what was done to trainings, how often, and what it cost, as `tests/faults` measures it."""
     rows = [["fault", "times tried", "what was lost"], ["---"] * 3]
     rows += [[row["fault"], str(row["times"]), row["lost"]] for row in faults]
     return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n"
