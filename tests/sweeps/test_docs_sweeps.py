@@ -23,16 +23,13 @@ BLOCKS = re.findall(r"^```bash\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), r
 COMMANDS = [shlex.split(line) for block in BLOCKS for line in block.splitlines()]
 SWEEPS = [command[2:] for command in COMMANDS if command[:2] == ["python", "train.py"]]
 NEEDS = {"hydra/sweeper=optuna": "hydra_optuna_sweeper", "hydra/launcher=slurm": "hydra_submitit_launcher"}
-JOBS = {"seed=1,2,3": 3, "sweep.name=scores": 18, "seed=1,2,3,4": 4, "trainer=ddp_cpu": 2}
+JOBS = {"sweep.name=scores": 18, "seed=1,2,3": 3, "seed=1,2,3,4": 4, "trainer=ddp_cpu": 2}
 """How many jobs a command starts, by a word of it."""
 
 
 def test_all_kinds_are_known() -> None:
     others = [" ".join(command) for command in COMMANDS if command[:2] != ["python", "train.py"]]
-    assert all(
-        line.startswith(("pip install 'attention-zoo[", "pip install attention-zoo[", "zoo resume runs/"))
-        for line in others
-    )
+    assert all(line.startswith(("pip install attention-zoo[", "zoo resume runs/")) for line in others)
 
 
 @pytest.mark.parametrize("line", SWEEPS, ids=" ".join)
@@ -64,9 +61,8 @@ def test_is_executed(
     expected = next((jobs for word, jobs in JOBS.items() if word in line), None)
     assert expected is None or len(sweep.jobs) == expected
 
-    again = CliRunner().invoke(
-        zoo, ["resume", str(sweep.folder), "--project", str(project(tmp_path, fake_script))]
-    )
+    checkout = project(tmp_path, fake_script)
+    again = CliRunner().invoke(zoo, ["resume", str(sweep.folder), "--project", str(checkout)])
     assert again.exit_code == 0, again.output
     assert {StatusFile(job.folder).read().state for job in sweep.jobs} == {State.FINISHED}
 
