@@ -51,7 +51,7 @@ class TokenBatches(Sampler[Rows]):
         self._keys = (lengths[:, 1], lengths.max(axis=1))
         order = np.lexsort(self._keys)
         self._bounds = _bounds(self._keys[1][order], batch_tokens)
-        if seed is not None:
+        if seed is not None or len(self._bounds) - 1 < replicas:  # no process may be left without a batch
             self._bounds = _divisible(self._bounds, replicas)
         self.real_token_share = _real_token_share(lengths[order], self._bounds)
         """Tokens that are no padding, of both sides together, in [0, 1]; hardly depends on the epoch."""

@@ -1,6 +1,8 @@
 """The jobs of a sweep under submitit, whose local executor stands in for SLURM."""
 
 import json
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
@@ -36,24 +38,23 @@ def test_each_job_is_a_slurm_job(make_sweep: MakeSweep, fake_script: Path, state
     assert "Traceback" in (sweep.jobs[1].folder / "train.log").read_text()
 
 
+def parent_of(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+
+
 def test_a_requeued_job_goes_on_in_its_folder(
-    make_sweep: MakeSweep, fake_script: Path, states: States, monkeypatch: pytest.MonkeyPatch
+    make_sweep: MakeSweep, fake_script: Path, states: States
 ) -> None:
     """SLURM takes the node away: the job saves, is started again, and finishes."""
     sweep = under_slurm(make_sweep("wait"))
-    submitted = []
-    original = submitit.AutoExecutor.submit
-
-    def submit(executor: object, *arguments: object) -> object:
-        submitted.append(original(executor, *arguments))
-        return submitted[-1]
 
     def take_the_node() -> None:
         while not list(sweep.folder.glob("*/ready")):
             time.sleep(0.1)
-        submitted[0]._interrupt()
+        # As SLURM does, to the process that submitit runs in.
+        (status,) = sweep.folder.glob("*/status.json")
+        os.kill(parent_of(json.loads(status.read_text())["pid"]), signal.SIGUSR2)
 
-    monkeypatch.setattr(submitit.AutoExecutor, "submit", submit)
     thread = threading.Thread(target=take_the_node, daemon=True)
     thread.start()
     assert submit_jobs(fake_script, sweep, sweep.jobs, cluster="local") == 0

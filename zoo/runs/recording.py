@@ -67,6 +67,8 @@ class Recording:
             state, self.exit_code = _judge(error)
             if self._leads:
                 self._record(state, error)
+            elif error is not None:  # the first process may only hear that a connection broke
+                traceback.print_exception(error)
         return True
 
     def _record(self, state: State, error: BaseException | None) -> None:
