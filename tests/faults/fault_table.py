@@ -1,5 +1,6 @@
 """Counts what the accidents cost: `ZOO_FAULT_TABLE=results/faults.json pytest -m slow tests/faults`."""
 
+import fcntl
 import json
 import os
 from pathlib import Path
@@ -11,10 +12,13 @@ def note(fault: str, *, lost: str) -> None:
     if not file:
         return
     path = Path(file)
+    lock = path.with_suffix(".lock").open("w")  # several processes may test
+    fcntl.flock(lock, fcntl.LOCK_EX)
     rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
     row = next((row for row in rows if (row["fault"], row["lost"]) == (fault, lost)), None)
     if row is None:
         row = {"fault": fault, "times": 0, "lost": lost}
         rows.append(row)
     row["times"] += 1
-    path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    path.write_text(json.dumps(sorted(rows, key=lambda row: row["fault"]), indent=2) + "\n", encoding="utf-8")
+    lock.close()

@@ -8,6 +8,7 @@ import pytest
 
 from zoo.runs import publish as module
 from zoo.runs.publish import fault_table, publish, tables
+from zoo.runs.status import StatusFile
 
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 MACHINE = {"processor": "Some CPU", "cores": 2, "threads": 2}
@@ -41,8 +42,9 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def make_run(folder: Path, content: dict[str, Any]) -> Path:
+def make_run(folder: Path, content: dict[str, Any], *overrides: str) -> Path:
     folder.mkdir(parents=True)
+    StatusFile(folder).start(["experiment=toy", "seed=1", "paths.runs_dir=elsewhere", *overrides])
     (folder / "results.json").write_text(json.dumps(content), encoding="utf-8")
     rows = ["step,name,value", "2,train/seconds,30.0", "2,val/exact_match,0.25", "4,train/seconds,60.0"]
     (folder / "metrics.csv").write_text("\n".join([*rows, "4,val/exact_match,0.5"]) + "\n", encoding="utf-8")
@@ -58,7 +60,7 @@ def test_seeds_of_one_configuration_are_one_row_with_mean_and_deviation() -> Non
         [
             results(2, 0.9),
             results(1, 0.7),
-            results(1, 0.5, name="3-experiment=toy-attention=dot-seed=1", hashed="b"),
+            {**results(1, 0.5, hashed="b"), "overrides": ["experiment=toy", "attention=dot", "seed=1"]},
         ]
     )
     assert "| toy | 1, 2 | 0.800 ± 0.141 | 12,345 | 1.5 ± 0.0 | 1,000 |" in text
@@ -105,12 +107,10 @@ def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: P
     assert (project / "README.md").read_text(encoding="utf-8") == readme
 
 
-def test_a_sweep_of_one_job_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None:
-    run = make_run(tmp_path / "run", results(1, 0.5, name="0"))
-    overrides = {"overrides": ["experiment=toy", "attention=dot", "seed=1"]}
-    (run / "status.json").write_text(json.dumps(overrides), encoding="utf-8")
+def test_a_run_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", results(1, 0.5, name="0"), "attention=dot", "selection=hard")
     publish([run], project)
-    assert (project / "results" / "toy" / "attention=dot_seed1.json").exists()
+    assert (project / "results" / "toy" / "attention=dot,selection=hard_seed1.json").exists()
 
 
 def test_translations_are_kept_by_length_and_drawn(

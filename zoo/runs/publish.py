@@ -7,7 +7,6 @@ Without a RUN only the latter.
 
 import csv
 import json
-import re
 import statistics
 import sys
 from collections import defaultdict
@@ -20,6 +19,7 @@ from zoo.figures.curves import learning_curve as draw_learning_curve
 from zoo.figures.png import png
 from zoo.metrics import bleu_by_length
 from zoo.runs.files import write_bytes, write_json, write_text
+from zoo.runs.status import StatusFile
 
 RESULTS, FAULTS = "results", "faults"
 """Parts of the README that are written here, each between `<!-- PART:begin -->` and `<!-- PART:end -->`."""
@@ -33,6 +33,8 @@ _METRICS = (
     "majority_exact_match",
 )
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
+_NOT_SPECIAL = ("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks.")
+"""Beginnings of overrides that change no result."""
 _LENGTH_EDGES = (8, 11, 14, 17, 20, 24)  # source words
 
 
@@ -48,9 +50,7 @@ def publish(runs: Sequence[Path], project: Path) -> None:
     """
     for run in runs:
         results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-        if results["name"].isdecimal():  # a sweep of one job, in which nothing varied
-            status = json.loads((run / "status.json").read_text(encoding="utf-8"))
-            results["name"] = "-".join([results["name"], *status["overrides"]])
+        results["overrides"] = StatusFile(run).read().overrides
         results["learning_curve"] = _validation_curve(run / "metrics.csv", results["checkpoint"]["metric"])
         if "bleu_tok_lc" in results.get("test", {}):
             results["bleu_by_source_words"] = _by_length(run / "predictions.jsonl")
@@ -140,10 +140,9 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _label(results: Mapping[str, Any]) -> str:
-    """What is special about a run: its overrides in a sweep, else its recipe."""
-    special = re.sub(r"^\d+-", "", results["name"])
-    special = re.sub(rf"(experiment=)?{re.escape(results['experiment'])}-?", "", special)
-    return re.sub(r"-?seed=\d+", "", special) or results["experiment"]
+    """What is special about a run: what was typed beyond its recipe, else the recipe."""
+    special = [text for text in results.get("overrides", []) if not text.startswith(_NOT_SPECIAL)]
+    return ",".join(special) or str(results["experiment"])
 
 
 def _spread(values: Sequence[float | None], digits: int) -> str:
