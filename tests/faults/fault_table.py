@@ -11,14 +11,17 @@ def note(fault: str, *, lost: str) -> None:
     file = os.environ.get("ZOO_FAULT_TABLE")
     if not file:
         return
-    path = Path(file)
-    lock = path.with_suffix(".lock").open("w")  # several processes may test
-    fcntl.flock(lock, fcntl.LOCK_EX)
-    rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
-    row = next((row for row in rows if (row["fault"], row["lost"]) == (fault, lost)), None)
-    if row is None:
-        row = {"fault": fault, "times": 0, "lost": lost}
-        rows.append(row)
-    row["times"] += 1
-    path.write_text(json.dumps(sorted(rows, key=lambda row: row["fault"]), indent=2) + "\n", encoding="utf-8")
-    lock.close()
+    path = Path(file).absolute()
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)  # several processes may test
+    try:
+        rows = json.loads(path.read_text(encoding="utf-8")) if path.exists() else []
+        row = next((row for row in rows if (row["fault"], row["lost"]) == (fault, lost)), None)
+        if row is None:
+            row = {"fault": fault, "times": 0, "lost": lost}
+            rows.append(row)
+        row["times"] += 1
+        rows.sort(key=lambda row: str(row["fault"]))
+        path.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    finally:
+        os.close(descriptor)
