@@ -67,6 +67,8 @@ def test_n_best_come_best_first_and_keep_the_best(run: Path) -> None:
         assert several[0].text == one[0].text
         ranks = [(t.finished, t.score) for t in several]
         assert ranks == sorted(ranks, reverse=True)
+    configured = predictor.task.translate(["abc"])[0][0].score
+    assert predictor.predict(["abc"], nbest=3)[0][0].score == pytest.approx(configured), "one length penalty"
     assert len(predictor.predict(["abc"], nbest=7)[0]) == 7, "more than the run's own beam holds"
     with pytest.raises(ValueError, match="nbest must be at least 1, got 0"):
         predictor.predict(["abc"], nbest=0)

@@ -132,9 +132,9 @@ def test_heartbeats_are_rare_and_keep_the_status(
     beats: list[Path] = []
     monkeypatch.setattr(StatusFile, "beat", lambda self, progress=None: beats.append(self.path))
     fit(FakeTask(), [Heartbeat(folder=tmp_path)], test=True)
-    assert beats == [status.path], "a short run beats once in ten seconds"
+    assert beats == [status.path] * 2, "a short run beats once in ten seconds, and at the training's end"
     fit(FakeTask(), [Heartbeat(folder=tmp_path, seconds=0.0)], test=True)
-    assert len(beats) == 1 + 8 + 8 + 4, "in training, validation and test"
+    assert len(beats) == 2 + 8 + 8 + 1 + 4, "in training, validation, at the end, and in the test"
 
 
 def test_a_heartbeat_is_seen_in_the_status(fit: Fit, tmp_path: Path) -> None:
@@ -157,7 +157,7 @@ def test_the_status_says_how_far_the_training_is(fit: Fit, tmp_path: Path) -> No
     fit(FakeTask(), [Heartbeat(folder=tmp_path, seconds=0.0), best], enable_checkpointing=True, test=True)
     progress = status.read().progress
     assert progress is not None
-    assert (progress.step, progress.steps, progress.metric, progress.best) == (8, 8, "val/score", 4.0)
+    assert (progress.step, progress.steps, progress.metric, progress.best) == (8, 8, "val/score", 8.0)
     assert progress.seconds_left == 0.0
 
 

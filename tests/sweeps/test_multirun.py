@@ -103,11 +103,11 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
         (["hydra/launcher=basic"], "hydra/launcher: basic does not give each job a process"),
         (
             ["hydra/sweeper=optuna"],
-            "sweeper=optuna: needs a plugin: pip install 'attention-zoo[optuna]'",
+            "sweeper=optuna: needs a plugin: pip install -e '.[optuna]' in the checkout",
         ),
         (
             ["hydra/launcher=slurm"],
-            "launcher=slurm: needs a plugin: pip install 'attention-zoo[slurm]'",
+            "launcher=slurm: needs a plugin: pip install -e '.[slurm]' in the checkout",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

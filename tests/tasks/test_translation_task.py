@@ -134,6 +134,11 @@ def test_sampled_readings_are_rewarded_with_what_they_can_still_change(
         "train/reward",
         "train/advantage_std",
     } <= set(logged)
+    # The estimator's terms are means over sentences, the cross-entropy one over tokens.
+    named = {name.removeprefix("train/"): float(value) for name, value in logged.items()}
+    terms = named["reinforce"] + named["baseline_mse"] - 0.01 * named["entropy"]
+    together = named["cross_entropy"] + terms * len(lengths) / int(lengths.sum())
+    assert loss.item() == pytest.approx(together, rel=1e-4) == named["loss"]
     loss.backward()
     score = task.network.decoder.attention.score  # type: ignore[attr-defined]
     assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
@@ -177,6 +182,36 @@ def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: Transl
         assert many[0].weights is not None
         assert many[0].weights.shape == (len(many[0].tokens), len(many[0].source_tokens))
         torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
+
+
+def test_the_measured_loss_counts_every_real_token_once(data: TranslationData, tmp_path: Path) -> None:
+    task = make_task(data)
+    (measured,) = quiet_trainer(tmp_path).validate(task, datamodule=data, verbose=False)
+    total, tokens = 0.0, 0
+    for batch in data.val_dataloader():
+        for source, target in zip(
+            zip(*batch.source, strict=True), zip(*batch.target, strict=True), strict=True
+        ):
+            alone = [Padded(ids[None, : int(length)], length[None]) for ids, length in (source, target)]
+            inputs, labels = decoder_pair(alone[1])
+            logits = task.network.logits(task.network.decode(task.network.encode(alone[0]), inputs).features)
+            total += nn.functional.cross_entropy(logits[0], labels.ids[0], reduction="sum").item()
+            tokens += int(labels.lengths)
+    assert measured["val/tf_loss"] == pytest.approx(total / tokens, rel=1e-4)
+
+
+def test_validation_is_greedy_and_the_test_as_configured(data: TranslationData, tmp_path: Path) -> None:
+    calls: list[int] = []
+
+    def search(*arguments: Any, **given: Any) -> list[list[Hypothesis]]:
+        calls.append(1)
+        return Greedy()(*arguments, **given)
+
+    task, trainer = make_task(data, decoding=search), quiet_trainer(tmp_path)
+    trainer.validate(task, datamodule=data, verbose=False)
+    assert not calls
+    trainer.test(task, datamodule=data, verbose=False)
+    assert calls
 
 
 def test_what_a_search_is_told(data: TranslationData) -> None:

@@ -32,6 +32,11 @@ class Heartbeat(Callback):
         """Beats in training."""
         self._beat(trainer)
 
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Says where the training ended, however soon after the last beat."""
+        self._last = -float("inf")
+        self._beat(trainer)
+
     def on_validation_batch_end(self, trainer: pl.Trainer, *_: object) -> None:
         """Beats in validation."""
         self._beat(trainer)

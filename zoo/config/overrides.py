@@ -165,7 +165,7 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     if isinstance(error, MissingConfigException):
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
     if group.startswith("hydra/") and choice in PLUGINS:
-        return f"needs a plugin: pip install 'attention-zoo[{PLUGINS[choice]}]'"
+        return f"needs a plugin: pip install -e '.[{PLUGINS[choice]}]' in the checkout"
     if isinstance(error, MissingConfigException) and error.options is not None:
         return f"there is no {group} called {choice}" + unknown(choice, error.options)
     if str(error).startswith("Could not append to config. An item is already"):
