@@ -20,7 +20,7 @@ train: $(INSTALLED) ## train the first model: human-written dates to ISO 8601, a
 	$(VENV)/bin/python train.py experiment=dates_bahdanau
 
 test: $(INSTALLED) ## run the quick tests, on two processes
-	$(VENV)/bin/python -m pytest -n 2
+	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2
 
 test-slow: $(INSTALLED) ## run the tests that take minutes
 	$(VENV)/bin/python -m pytest -m slow

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import hydra
 import lightning.pytorch as pl
-from hydra.core.hydra_config import HydraConfig
 from lightning.pytorch.loggers import Logger
 from omegaconf import DictConfig
 
@@ -22,17 +21,21 @@ from zoo.callbacks import SelfDescription, Throughput
 from zoo.callbacks.final_validation import FinalValidation
 from zoo.config import ConfigError, resolvers
 from zoo.config.check import check
-from zoo.config.compose import command_line, compose_jobs, label, label_job, sweep_options
+from zoo.config.compose import command_line, compose_jobs
 from zoo.config.frozen import Config, freeze, thaw
 from zoo.config.instantiate import instantiate
+from zoo.config.jobs import check_jobs
+from zoo.config.sweeps import begin_sweep, study_options
 from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.job import run_frozen
+from zoo.runs.lock import Occupied
 from zoo.runs.predictions import write_predictions
 from zoo.runs.recording import Recording
-from zoo.runs.report import print_results, print_sweep
+from zoo.runs.report import print_results
 from zoo.runs.results import results, write_results
+from zoo.runs.resume import CannotResume, starting_point
+from zoo.runs.sweep import end_sweep
 
 SCRIPT = Path(__file__).resolve()
 CONF = SCRIPT.with_name("conf")
@@ -46,61 +49,53 @@ def main() -> int:
         return run_sweep() or 0
     try:
         if asked.frozen:
-            return run(asked.frozen)
+            return run(asked.frozen, resume=asked.resume)
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
-        for job in jobs:
-            check(job.config, job.overrides)
+        check_jobs(jobs, asked.multirun)
         overrides, composed, config = jobs[0]
         if config["check"]:
-            print(
-                "the configuration is fine" if len(jobs) == 1 else f"all {len(jobs)} configurations are fine"
-            )
+            what = "the configuration is" if len(jobs) == 1 else f"all {len(jobs)} configurations are"
+            print(what, "fine")
             return 0
         today = day_folder(Path(config["paths"]["runs_dir"]))
         if not asked.multirun:
-            return run(freeze(composed, create_run_folder(today, composed.name), overrides))
-        sweep = create_run_folder(today, config["sweep"] or "sweep")
-    except (ConfigError, OSError) as error:
+            path = freeze(composed, create_run_folder(today, composed.name), overrides)
+            sys.argv[1:] = ["--frozen", str(path)]  # with which Lightning starts further processes
+            return run(path)
+        options = study_options(jobs[0], asked.overrides)
+        sweep = create_run_folder(today, config["sweep"]["name"] or "sweep")
+        options += begin_sweep(jobs, sweep, asked.overrides)
+    except (ConfigError, CannotResume, Occupied, OSError) as error:
         print(error, file=sys.stderr)
         return 2
-    sys.argv[1:] = ["--multirun", *asked.overrides, *sweep_options(jobs, sweep)]
+    sys.argv[:] = [str(SCRIPT), "--multirun", *asked.overrides, *options]
     try:
         run_sweep()
-    except KeyboardInterrupt:
-        return 130
-    finally:
-        print_sweep(sweep)
-    return 0
+    except SystemExit as end:  # a signal, or `sweep.fail_fast`
+        return end_sweep(sweep, end.code)
+    return end_sweep(sweep)
 
 
 @hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")
 def run_sweep(composed: DictConfig) -> None:
-    """Hydra calls this once for each job of a sweep."""
-    job = HydraConfig.get()
-    sweep, overrides = Path(job.sweep.dir), list(job.overrides.task)
-    label_job(composed, job.job, sweep.name)
-    label(composed, job.runtime.choices)
-    path = freeze(composed, create_run_folder(sweep, composed.name), overrides)
-    code = run_frozen(SCRIPT, path)
-    if code:
-        raise RuntimeError(
-            f"job {job.job.num} ended with exit code {code}: see {path.with_name('train.log')}"
-        )
+    """Lets Hydra show what was asked for, or hand the jobs of a sweep to hydra_plugins/zoo_launcher.py."""
+    raise AssertionError("the launcher runs the jobs, in processes of their own")
 
 
-def run(path: Path) -> int:
-    """Runs a config.yaml in its folder and records there how it went; returns the exit code."""
+def run(path: Path, resume: bool = False) -> int:
+    """Runs a config.yaml in its folder, or goes on with it, records how it went, returns the exit code."""
     overrides, config = thaw(path)
     check(config)
     folder = Path(config["paths"]["run_dir"])
+    last = starting_point(path, config, resume)
     with Recording(folder, overrides) as recording:
         recording.loggers += instantiate(config["logger"], "logger").values()
-        fit_and_test(config, folder, recording.loggers)
+        fit_and_test(config, folder, recording.loggers, last)
     return recording.exit_code
 
 
-def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
-    """Trains, tests the best checkpoint, and writes the results."""
+def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path | None) -> None:
+    """Trains (on from `last` if there is one), tests the best checkpoint, and writes the results."""
     pl.seed_everything(config["seed"], workers=True)
     data = instantiate(config["data"], "data")
     data.prepare_data()
@@ -113,17 +108,22 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
     trainer = instantiate(config["trainer"], "trainer")(
         logger=loggers, callbacks=callbacks, plugins=[AtomicIO()], default_root_dir=folder
     )
-    trainer.fit(task, datamodule=data)
+    for logger in loggers:
+        logger.log_hyperparams(config)
+    trainer.fit(task, datamodule=data, ckpt_path=last, weights_only=True)
     best = read_checkpoint(folder)
-    strip_optimizer(best.path)
+    if trainer.is_global_zero:
+        strip_optimizer(best.path)
     test: dict[str, float] = {}
     if config["test"]:
-        for part in trainer.test(
-            task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False
-        ):
+        tested = trainer.test(task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False)
+        for part in tested:
             test |= part
         for split, baseline in data.baselines.items():
             test |= {f"{split}/{name}": value for name, value in baseline.items()}
+    if not trainer.is_global_zero:
+        return
+    if config["test"]:
         write_predictions(folder, {split: task.predictions[split] for split in data.test_splits})
     measured = results(
         config=config,
@@ -133,9 +133,7 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger]) -> None:
         test=test,
         test_splits=data.test_splits if config["test"] else [],
         parameters=sum(weight.numel() for weight in task.parameters() if weight.requires_grad),
-        seconds=throughput.seconds,
-        per_second=throughput.per_second,
-        peak_memory_bytes=throughput.peak_memory_bytes,
+        **throughput.totals,
         signatures=task.signatures,
     )
     write_results(folder, measured)

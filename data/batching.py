@@ -21,7 +21,6 @@ class TokenBatches(Sampler[Rows]):
 
     Attributes:
         epoch: which order `iter` gives.
-        start: how many batches of it `iter` leaves out.
     """
 
     def __init__(
@@ -45,7 +44,8 @@ class TokenBatches(Sampler[Rows]):
         Raises:
             ValueError: there are fewer pairs than replicas to train.
         """
-        self.epoch = self.start = 0
+        self.epoch = 0
+        self._place = (0, 0)
         self._seed, self._replicas, self._rank = seed, replicas, rank
         # By the longer side, which is what fills a batch, then by the target, whose padding costs more.
         self._keys = (lengths[:, 1], lengths.max(axis=1))
@@ -57,12 +57,22 @@ class TokenBatches(Sampler[Rows]):
         """Tokens that are no padding, of both sides together, in [0, 1]; hardly depends on the epoch."""
 
     def __len__(self) -> int:
-        """Batches in every epoch, for this rank, wherever `start` is."""
+        """Batches in every epoch, for this rank, wherever it begins."""
         return len(range(self._rank, len(self._bounds) - 1, self._replicas))
 
+    def set_epoch(self, epoch: int) -> None:
+        """Called by the trainer before every epoch."""
+        self.epoch = epoch
+
+    def seek(self, epoch: int, batches: int) -> None:
+        """Makes that epoch begin behind its first `batches` batches; the others stay whole."""
+        self._place = (epoch, batches)
+
     def __iter__(self) -> Iterator[Rows]:
-        """Yields each batch's rows, from batch `start` of epoch `epoch` on."""
-        return iter(self._batches()[self._rank :: self._replicas][self.start :])
+        """Yields each batch's rows, in the order of `epoch`."""
+        epoch, batches = self._place
+        start = batches if self.epoch == epoch else 0
+        return iter(self._batches()[self._rank :: self._replicas][start:])
 
     def _batches(self) -> list[Rows]:
         if self._seed is None:
@@ -100,13 +110,24 @@ def _real_token_share(lengths: NDArray[np.int64], bounds: list[int]) -> float:
 
 
 class TokenBatchLoader(DataLoader[TranslationBatch]):
-    """Loads token batches; a trainer's checkpoint keeps its position, two integers.
+    """Loads token batches, in this process or in workers, and knows when a worker is stuck."""
 
-    What counts is what the trainer took, not what workers fetched ahead. Each pass is one epoch on.
-    """
+    def __init__(
+        self,
+        pairs: Dataset[TranslationBatch],
+        batches: TokenBatches,
+        *,
+        workers: int = 0,
+        worker_timeout: float = 300.0,
+    ) -> None:
+        """Loads from `pairs`, which makes a whole batch from its rows, in the order of `batches`.
 
-    def __init__(self, pairs: Dataset[TranslationBatch], batches: TokenBatches, *, workers: int = 0) -> None:
-        """Loads from `pairs`, which makes a whole batch from its rows, in the order of `batches`."""
+        Args:
+            pairs: makes a batch from rows.
+            batches: which rows, in which order.
+            workers: processes that load; 0 loads in this one.
+            worker_timeout: seconds to wait for a batch from a worker; 0 waits for ever.
+        """
         # A generator of its own: without one, every pass would draw from the global random numbers.
         super().__init__(
             pairs,
@@ -114,32 +135,38 @@ class TokenBatchLoader(DataLoader[TranslationBatch]):
             batch_size=None,
             collate_fn=_unchanged,
             num_workers=workers,
+            timeout=worker_timeout if workers else 0,
             generator=torch.Generator().manual_seed(0),
         )
         self.batches = batches
-        self._upcoming = (0, 0)
-        self._position = (0, 0)
 
     def __iter__(self) -> Iterator[TranslationBatch]:  # type: ignore[override]
-        """Yields the batches of the next epoch, or those left of the one that was interrupted."""
-        epoch, taken = self._upcoming
-        self._upcoming = (epoch + 1, 0)
-        self.batches.epoch, self.batches.start = epoch, taken
-        for batch in super().__iter__():
-            taken += 1
-            self._position = (epoch, taken)
-            yield batch
+        """Yields the batches of one epoch.
 
-    def state_dict(self) -> dict[str, Any]:
-        """The position, for the trainer's checkpoint."""
-        epoch, taken = self._position
-        return {"epoch": epoch, "taken": taken}
+        Raises:
+            TimeoutError: a worker gave no batch in time.
+        """
+        try:
+            # Only now, at the first batch, is the epoch's order asked for: the trainer says the epoch late.
+            yield from super().__iter__()
+        except RuntimeError as error:
+            if "timed out" not in str(error):
+                raise
+            raise TimeoutError(
+                f"no batch came from the {self.num_workers} data workers for {self.timeout:g} s: one is"
+                " stuck; see what holds it up (a slow or lost disk?), load with data.num_workers=0, or wait"
+                " longer with data.worker_timeout"
+            ) from error
 
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Goes on behind the last batch that was taken."""
-        epoch, taken = int(state["epoch"]), int(state["taken"])
-        self._position = (epoch, taken)
-        self._upcoming = (epoch, taken) if taken < len(self) else (epoch + 1, 0)
+    def state_dict(self) -> dict[str, int]:
+        """Nothing: where training is, is said by what was trained on, not by what was fetched.
+
+        The data module keeps it. Lightning takes a loader without this method for one that cannot be resumed.
+        """
+        return {}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Nothing, see `state_dict`."""
 
 
 def _unchanged(batch: Any) -> Any:

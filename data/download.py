@@ -2,11 +2,14 @@
 
 import hashlib
 import http.client
+import logging
 import os
 import tempfile
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+
+_log = logging.getLogger(__name__)
 
 _TIMEOUT_SECONDS = 10
 
@@ -39,6 +42,7 @@ def download(file: PublishedFile, place: Path) -> None:
         except (OSError, http.client.HTTPException, ValueError) as error:
             failures.append(f"  {url}: {error}")
         else:
+            _log.info("downloaded %s to %s", url, place)
             return
     raise FileNotFoundError(
         f"{place.name} ({file.size:,} bytes) is neither at {place} nor could it be downloaded:\n"

@@ -62,11 +62,10 @@ class Multi30k(Corpus):
         self.languages = (self.source, self.target)
 
     def fingerprint(self) -> str:
-        """Languages, and the hash of every file."""
-        digests = (
+        """The hash of every file, sources before targets."""
+        return " ".join(
             hashlib.sha256(path.read_bytes()).hexdigest() for pair in self._files().values() for path in pair
         )
-        return " ".join([*self.languages, *digests])
 
     def load(self) -> dict[str, Dataset]:
         """Reads all splits.
@@ -82,19 +81,35 @@ class Multi30k(Corpus):
         return splits
 
     def _files(self) -> dict[str, tuple[Path, Path]]:
+        """Source and target of each split; what is missing is downloaded first.
+
+        Raises:
+            FileNotFoundError: files are missing and cannot be downloaded; names all of them.
+        """
+        raw = Path(self.data_dir).expanduser() / "multi30k" / "raw"
+        names = [f"{stem}.{language}" for stem in FILES.values() for language in self.languages]
+        found = {name: path for name in names if (path := _find(raw, name))}
+        missing = [name for name in names if name not in found]
+        unpublished = [name for name in missing if f"{name}.gz" not in _PUBLISHED]
+        if unpublished:
+            known = sorted({path.name.removesuffix(".gz").rpartition(".")[2] for path in raw.glob("train.*")})
+            raise FileNotFoundError(
+                f"{raw} lacks {', '.join(unpublished)} (each may end in .gz), and only English (en) and"
+                f" German (de) are downloaded; there is a train file for {', '.join(known) or 'no language'}"
+            )
+        for number, name in enumerate(missing, start=1):
+            found[name] = raw / f"{name}.gz"
+            try:
+                download(_PUBLISHED[f"{name}.gz"], found[name])
+            except FileNotFoundError as error:
+                others = ", ".join(f"{other}.gz" for other in missing[number:])
+                raise FileNotFoundError(f"{error}{others and f'; likewise {others}'}") from error
+        source, target = self.languages
         return {
-            split: (self._file(f"{stem}.{self.source}"), self._file(f"{stem}.{self.target}"))
-            for split, stem in FILES.items()
+            split: (found[f"{stem}.{source}"], found[f"{stem}.{target}"]) for split, stem in FILES.items()
         }
 
-    def _file(self, name: str) -> Path:
-        packed = Path(self.data_dir).expanduser() / "multi30k" / "raw" / f"{name}.gz"
-        for path in (packed, packed.with_suffix("")):
-            if path.is_file():
-                return path
-        if packed.name not in _PUBLISHED:
-            raise FileNotFoundError(
-                f"{packed} is missing (so is {name}), and only English and German are downloaded"
-            )
-        download(_PUBLISHED[packed.name], packed)
-        return packed
+
+def _find(folder: Path, name: str) -> Path | None:
+    """The file, packed or not; None where there is neither."""
+    return next((path for path in (folder / f"{name}.gz", folder / name) if path.is_file()), None)

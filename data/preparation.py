@@ -1,14 +1,14 @@
 """Prepares a corpus once: vocabulary and ids go to disk, every later start maps them into memory."""
 
+import fcntl
 import hashlib
 import json
-import os
+import logging
 import shutil
 import sys
-import tempfile
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -23,9 +23,15 @@ from data.vocabulary import Vocabulary
 from zoo.spec import DataSpec
 from zoo.text import TextCodec, text_spec
 
+_log = logging.getLogger(__name__)
+
 _CHUNK = 10_000
 
-_STALE_SECONDS = 24 * 3600
+_VOCABULARY_BYTES = 10_000_000
+"""More than vocabularies take, and whatever else does not grow with the corpus."""
+
+_CHECKSUMS = "SHA256SUMS"
+"""Written last, in the format of `sha256sum`: what is not in it, or not as it says, is not used."""
 
 
 @dataclass(frozen=True)
@@ -54,18 +60,28 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary | DataSpec, cache_dir: Path) 
         cache_dir: prepared corpora lie below it, each in a folder that appears whole or not at all.
 
     Raises:
-        ValueError: the corpus lacks a split, or one is empty.
-        RuntimeError: the folder cannot be written.
+        ValueError: the corpus lacks a split or a column, or a split is empty.
+        RuntimeError: the folder cannot be written, or the disk is too full.
     """
     own = vocabulary.vocabulary_hash if isinstance(vocabulary, DataSpec) else repr(vocabulary)
     key = _sha256([*_code(corpus, vocabulary), corpus.fingerprint(), own])[:20]
     folder = cache_dir.expanduser() / "translation" / f"{corpus.name}-{key}"
     if prepared := _read(folder):
         return prepared
-    _make(folder, corpus, vocabulary)
-    if prepared := _read(folder):
-        return prepared
-    raise RuntimeError(f"{folder} was written but cannot be read back: is the disk full or failing?")
+    splits = _load(corpus)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder):
+            if (prepared := _read(folder)) is None:
+                if folder.exists():
+                    _log.warning("%s is damaged: preparing %s anew", folder, corpus.name)
+                _make(folder, corpus.name, splits, vocabulary)
+                prepared = _read(folder)
+    except OSError as error:
+        raise RuntimeError(f"cannot write below {folder.parent} (paths.cache_dir): {error}") from error
+    if prepared is None:
+        raise RuntimeError(f"{folder} was written but cannot be read back: is the disk failing?")
+    return prepared
 
 
 def majority_baseline(train_targets: Iterable[str], test_targets: Sequence[str]) -> float:
@@ -88,36 +104,70 @@ def _sha256(texts: Iterable[str]) -> str:
 
 def _code(*participants: object) -> Iterator[str]:
     """The source of all that shapes what is prepared: when it changes, what was prepared is not used."""
-    for module in ("zoo.text", __name__, *(type(participant).__module__ for participant in participants)):
-        if file := getattr(sys.modules[module], "__file__", None):
+    classes = (base for participant in participants for base in type(participant).__mro__)
+    modules = dict.fromkeys(["zoo.text", __name__, *(base.__module__ for base in classes)])
+    for module in modules:
+        file = getattr(sys.modules[module], "__file__", None)
+        if file and module.partition(".")[0] not in sys.stdlib_module_names:
             yield Path(file).read_text(encoding="utf-8")
 
 
 def _read(folder: Path) -> Prepared | None:
     """The prepared corpus; None where there is none, or one that was damaged."""
     try:
+        for line in (folder / _CHECKSUMS).read_text(encoding="utf-8").splitlines():
+            digest, name = line.split("  ", 1)
+            if digest != _checksum(folder / name):
+                return None
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        splits = {split: Dataset.from_file(str(folder / f"{split}.arrow")) for split in summary["rows"]}
-    except (OSError, ValueError, KeyError):  # pyarrow's errors are ValueErrors
-        return None
-    if any(len(splits[split]) != rows for split, rows in summary["rows"].items()):
+        splits = {split: Dataset.from_file(str(folder / f"{split}.arrow")) for split in summary["splits"]}
+    except (OSError, ValueError):  # pyarrow's errors are ValueErrors
         return None
     source, target = summary["tokenizers"]
     return Prepared(splits, (source, target), summary["test_hash"], summary["majority"])
 
 
-def _make(folder: Path, corpus: Corpus, vocabulary: Vocabulary | DataSpec) -> None:
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _load(corpus: Corpus) -> dict[str, Dataset]:
+    """The corpus's splits, whose mistakes are found before anything is written."""
     splits = corpus.load()
     for split in ("train", "val", "test"):
         if split not in splits:
             raise ValueError(f"corpus {corpus.name} has no split {split}; it has {', '.join(splits)}")
     for split, pairs in splits.items():
+        for column in ("source", "target"):
+            if column not in pairs.column_names:
+                raise ValueError(
+                    f"split {split} of corpus {corpus.name} has no column {column};"
+                    f" it has {', '.join(pairs.column_names) or 'none'}"
+                )
         if not len(pairs):
             raise ValueError(f"split {split} of corpus {corpus.name} is empty")
+    return splits
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Lets one process at a time make a folder; the others wait. A killed process lets go of its lock."""
+    with folder.with_name(f".{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _log.info("waiting for another process that prepares %s", folder)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _make(folder: Path, name: str, splits: dict[str, Dataset], vocabulary: Vocabulary | DataSpec) -> None:
+    _require_space(folder.parent, name, splits)
     tokenizers = _tokenizers(splits["train"], vocabulary)
     test = splits["test"]
     summary = {
-        "rows": {split: len(pairs) for split, pairs in splits.items()},
+        "splits": list(splits),
         "tokenizers": tokenizers,
         "test_hash": _sha256(
             chain.from_iterable(zip(_texts(test, "source"), _texts(test, "target"), strict=True))
@@ -128,21 +178,36 @@ def _make(folder: Path, corpus: Corpus, vocabulary: Vocabulary | DataSpec) -> No
             if split.startswith("test")
         },
     }
+    unfinished = folder.with_name(f".making-{folder.name}")
+    shutil.rmtree(unfinished, ignore_errors=True)  # a killed process left it behind
+    unfinished.mkdir()
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        _remove_stale(folder.parent)
-        temporary = Path(tempfile.mkdtemp(prefix=".making-", dir=folder.parent))
-        try:
-            for split, pairs in splits.items():
-                _write(
-                    temporary / f"{split}.arrow", _encoded(f"{corpus.name}, split {split}", pairs, tokenizers)
-                )
-            (temporary / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
-            _publish(temporary, folder)
-        finally:
-            shutil.rmtree(temporary, ignore_errors=True)
-    except OSError as error:
-        raise RuntimeError(f"cannot write below {folder.parent} (paths.cache_dir): {error}") from error
+        for split, pairs in splits.items():
+            _write(unfinished / f"{split}.arrow", _encoded(f"{name}, split {split}", pairs, tokenizers))
+        (unfinished / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+        checksums = "".join(f"{_checksum(path)}  {path.name}\n" for path in sorted(unfinished.iterdir()))
+        (unfinished / _CHECKSUMS).write_text(checksums, encoding="utf-8")
+        shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
+        unfinished.rename(folder)
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _require_space(place: Path, name: str, splits: dict[str, Dataset]) -> None:
+    """Refuses to begin what the disk cannot hold.
+
+    Texts are written as they are, and each of their bytes becomes one id of four bytes at the most.
+
+    Raises:
+        RuntimeError: there is too little space; says how much is needed, how much is free, and where.
+    """
+    needed = 5 * sum(pairs.data.nbytes for pairs in splits.values()) + _VOCABULARY_BYTES
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise RuntimeError(
+            f"preparing {name} needs up to {needed / 1e6:,.1f} MB below {place} (paths.cache_dir),"
+            f" where {free / 1e6:,.1f} MB are free"
+        )
 
 
 def _tokenizers(train: Dataset, vocabulary: Vocabulary | DataSpec) -> tuple[str, str]:
@@ -188,20 +253,3 @@ def _write(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
         writer.write_batch(first)
         for batch in batches:
             writer.write_batch(batch)
-
-
-def _publish(temporary: Path, folder: Path) -> None:
-    """Gives the finished folder its name; another process may have been faster, with the same content."""
-    try:
-        os.rename(temporary, folder)
-    except OSError:
-        if _read(folder) is None:  # damaged, not finished by someone else
-            shutil.rmtree(folder)
-            os.rename(temporary, folder)
-
-
-def _remove_stale(parent: Path) -> None:
-    """Removes what killed processes left behind."""
-    for left in parent.glob(".making-*"):
-        if time.time() - left.stat().st_mtime > _STALE_SECONDS:
-            shutil.rmtree(left, ignore_errors=True)

@@ -4,6 +4,10 @@ import gzip
 import zlib
 from pathlib import Path
 
+from zoo.text import is_blank
+
+_SHOWN = 5  # of many mistakes of one kind
+
 
 def read_lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, without their ends; `.gz` files are unpacked.
@@ -44,8 +48,13 @@ def read_pairs(source: Path, target: Path) -> tuple[list[str], list[str]]:
     )
     if shorter != longer:
         raise ValueError(f"{first} ends first, after {shorter} lines; {other} has {longer}")
-    for path, lines in zip((source, target), sides, strict=True):
-        for number, line in enumerate(lines, start=1):
-            if not line.strip():
-                raise ValueError(f"{path}, line {number} is empty; remove it from both sides or fill it")
+    empty = [
+        f"{path}, line {number} is empty"
+        for path, lines in zip((source, target), sides, strict=True)
+        for number, line in enumerate(lines, start=1)
+        if is_blank(line)
+    ]
+    if empty:
+        more = f"; and {len(empty) - _SHOWN} more" if len(empty) > _SHOWN else ""
+        raise ValueError(f"{'; '.join(empty[:_SHOWN])}{more}: remove them from both sides or fill them")
     return sides

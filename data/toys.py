@@ -37,8 +37,12 @@ class _Toy(GeneratedCorpus):
                 f" got {self.minimum_length} and {self.maximum_length}"
             )
         wanted = self.train + self.validation + self.test
-        possible = sum(self.symbols**length for length in range(self.minimum_length, self.maximum_length + 1))
-        if wanted > possible // 2:  # beyond, drawing until a row is new takes ever longer
+        possible = 0
+        for length in range(self.minimum_length, self.maximum_length + 1):
+            possible += self.symbols**length
+            if wanted <= possible // 2:
+                break
+        else:  # beyond, drawing until a row is new takes ever longer
             raise ValueError(
                 f"train + validation + test = {wanted} different rows are too many: {self.symbols} symbols"
                 f" and lengths {self.minimum_length} to {self.maximum_length} allow {possible // 2}"

@@ -42,6 +42,7 @@ class TranslationData(LightningDataModule):
         seed: int,
         cache_dir: str | Path,
         num_workers: int = 0,
+        worker_timeout: float = 300.0,
         spec: DataSpec | None = None,
     ) -> None:
         """Reads nothing yet.
@@ -55,25 +56,32 @@ class TranslationData(LightningDataModule):
             seed: of the order of training batches.
             cache_dir: where the prepared corpus is kept.
             num_workers: processes that load batches; 0 loads them in the training process.
+            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
+                ever.
             spec: the specification in a checkpoint: its vocabularies are used and none is trained.
 
         Raises:
             ValueError: a number is too small.
         """
         super().__init__()
-        for name, value, least in (("batch_tokens", batch_tokens, 1), ("maximum_length", maximum_length, 2)):
+        for name, value, least in (
+            ("batch_tokens", batch_tokens, 1),
+            ("maximum_length", maximum_length, 2),
+            ("seed", seed, 0),
+            ("num_workers", num_workers, 0),
+            ("worker_timeout", worker_timeout, 0),
+        ):
             if value < least:
                 raise ValueError(f"{name} must be at least {least}, got {value}")
         self.corpus, self.tokenizer = corpus, tokenizer
         self.batch_tokens, self.maximum_length, self.seed = batch_tokens, maximum_length, seed
-        self.cache_dir, self.num_workers = Path(cache_dir), num_workers
+        self.cache_dir, self.num_workers, self.worker_timeout = Path(cache_dir), num_workers, worker_timeout
         self.baselines: dict[str, dict[str, float]] = {}
         self.report: dict[str, dict[str, int]] = {}
         self._given = spec
         self._spec: DataSpec | None = None
         self._pairs: dict[str, EncodedPairs] = {}
-        self._training: TokenBatchLoader | None = None
-        self._resume_at: dict[str, Any] | None = None
+        self._place = (0, 0)
 
     @property
     def spec(self) -> DataSpec:
@@ -136,11 +144,9 @@ class TranslationData(LightningDataModule):
 
     def train_dataloader(self) -> TokenBatchLoader:
         """Batches in an order of their own for each epoch; after `load_state_dict`, from its place on."""
-        self._training = self._loader("train", seed=self.seed)
-        if self._resume_at:
-            self._training.load_state_dict(self._resume_at)
-            self._resume_at = None
-        return self._training
+        loader = self._loader("train", seed=self.seed)
+        loader.batches.seek(*self._place)
+        return loader
 
     def val_dataloader(self) -> TokenBatchLoader:
         """Every validation pair once, longest first."""
@@ -151,15 +157,14 @@ class TranslationData(LightningDataModule):
         return [self._loader(split, seed=None) for split in self.test_splits]
 
     def state_dict(self) -> dict[str, Any]:
-        """Where training is in its batches, for the checkpoint."""
-        return self._training.state_dict() if self._training else {}
+        """How many batches of which epoch have been trained on, for the checkpoint."""
+        assert self.trainer is not None  # it is the trainer that asks
+        progress = self.trainer.fit_loop.epoch_loop.batch_progress.state_dict()["current"]
+        return {"epoch": self.trainer.current_epoch, "batches": progress["processed"]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Keeps the place for `train_dataloader`, which the trainer calls later.
-
-        The trainer itself restores loaders too, but only those that it left in the middle of an epoch.
-        """
-        self._resume_at = state_dict
+        """Keeps the place for `train_dataloader`, which the trainer calls later."""
+        self._place = (int(state_dict["epoch"]), int(state_dict["batches"]))
 
     def _prepare(self) -> Prepared:
         return prepare(self.corpus, self._given or self.tokenizer, self.cache_dir)
@@ -181,7 +186,7 @@ class TranslationData(LightningDataModule):
             replicas=self.trainer.world_size if self.trainer else 1,
             rank=self.trainer.global_rank if self.trainer else 0,
         )
-        return TokenBatchLoader(pairs, batches, workers=self.num_workers)
+        return TokenBatchLoader(pairs, batches, workers=self.num_workers, worker_timeout=self.worker_timeout)
 
 
 def check_same_data(checkpoint: DataSpec, data: DataSpec) -> None:

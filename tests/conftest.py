@@ -1,9 +1,13 @@
 """What tests of several parts share."""
 
-from collections.abc import Callable
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from hydra.core.global_hydra import GlobalHydra
 
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
@@ -30,3 +34,35 @@ def configure(tmp_path: Path) -> Callable[..., Config]:
         return compose_jobs(CONF, [*folders, *overrides], multirun=False)[0].config
 
     return compose
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def start(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+    """Runs `train.py` with a command line, in this process; what it did to the process is undone."""
+    import train  # here, because it takes seconds and few tests need it
+
+    root, handlers, level = logging.getLogger(), logging.getLogger().handlers[:], logging.getLogger().level
+
+    def run(*line: str) -> int:
+        where = [] if "--frozen" in line else [f"paths.runs_dir={runs}"]
+        monkeypatch.setattr(sys, "argv", ["train.py", *line, *where])
+        with warnings.catch_warnings():
+            try:
+                return train.main()
+            except SystemExit as end:
+                return int(end.code or 0)
+
+    monkeypatch.setenv("PL_GLOBAL_SEED", "0")
+    monkeypatch.setenv("PL_SEED_WORKERS", "0")
+    yield run
+    for handler in root.handlers:
+        handler.close()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(False)
+    GlobalHydra.instance().clear()

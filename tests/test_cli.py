@@ -160,6 +160,9 @@ def checkout(tmp_path: Path) -> Path:
         "conf/data/dates.yaml": "_target_: a.b\n",
         "conf/data/copy.yaml": "# The input again.\n",
         "conf/experiment/dates_bahdanau.yaml": "# Dates.\n# More.\n",
+        "conf/experiment/long.yaml": "# @package _global_\n# The control (Luong et al. 2015), which goes on\n"
+        "# at equal size, e.g. here. Said of it further.\ndefaults: []\n",
+        "conf/experiment/open.yaml": "# It has no full stop\n#\n#   python train.py experiment=open\n",
         "conf/attention/additive.yaml": "_target_: zoo.attention.Additive\n",
         "conf/attention/perceptron.yaml": "_target_: zoo.attention.Additive\n_partial_: true\n",
     }.items():
@@ -172,7 +175,25 @@ def test_lists_of_the_checkout(checkout: Path, monkeypatch: pytest.MonkeyPatch, 
     assert _zoo("list", "models", "--project", checkout).stdout == "seq2seq  Recurrent.\n"
     monkeypatch.chdir(checkout / "conf" / "data")
     assert _zoo("list", "data").stdout == "copy   The input again.\ndates\n"
-    assert _zoo("list", "experiments").stdout == "dates_bahdanau  Dates.\n"
+    assert _zoo("list", "experiments").stdout == (
+        "dates_bahdanau  Dates.\n"
+        "long            The control (Luong et al. 2015), which goes on at equal size, e.g. here.\n"
+        "open            It has no full stop\n"
+    )
+
+
+def test_lists_are_wrapped_on_a_terminal(checkout: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.cli._terminal_columns", lambda: 45)
+    lines = (
+        "dates_bahdanau  Dates.",
+        "long            The control (Luong et al.",
+        "                2015), which goes on at equal",
+        "                size, e.g. here.",
+        "open            It has no full stop",
+    )
+    assert _zoo("list", "experiments", "--project", checkout).stdout.splitlines() == list(lines)
+    monkeypatch.setattr("zoo.cli._terminal_columns", lambda: 5)
+    assert "long            The control (Luong" in _zoo("list", "experiments", "--project", checkout).stdout
 
 
 def test_as_a_module_into_a_pipe_that_nobody_reads(checkout: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from data.vocabulary import Bpe, Characters, Vocabulary, Words
 from zoo.spec import TextSpec
-from zoo.text import SPECIAL_TOKENS, TextCodec, normalise, text_spec
+from zoo.text import SPECIAL_TOKENS, TextCodec, is_blank, normalise, text_spec
 
 SENTENCES = [
     "A man, in a blue shirt, is standing on a ladder.",
@@ -58,6 +58,12 @@ def test_what_is_normalised(raw: str, normal: str) -> None:
         assert own.decode(own.encode([raw])[0]) == normal
 
 
+@pytest.mark.parametrize("text", ["", " \t\r", "\u00a0\u2003", "\u200b", "\ufeff \u200d", "\x00"])
+def test_nothing_to_see_is_blank(text: str) -> None:
+    assert is_blank(text)
+    assert not is_blank(f"{text}.{text}")
+
+
 def test_ids_end_in_eos_and_nothing_else_is_added(any_codec: TextCodec) -> None:
     spec = any_codec.spec
     for ids in any_codec.encode([*SENTENCES, "", " ".join(SENTENCES * 10)]):
@@ -99,6 +105,15 @@ def test_pad() -> None:
     assert padded.lengths.tolist() == [3, 1, 2]
     assert padded.ids.dtype == padded.lengths.dtype == torch.int64
     assert padded.keep_mask.sum(dim=1).tolist() == [3, 1, 2]
+
+
+def test_no_rows_make_an_empty_batch() -> None:
+    assert codec(Words()).pad([]).ids.shape == (0, 0)
+
+
+def test_a_side_is_described_by_its_tokenizer() -> None:
+    spec = codec(Words(), ["a b"]).spec
+    assert (spec.size, spec.maximum_length, spec.language) == (len(SPECIAL_TOKENS) + 2, 50, "de")
 
 
 def test_an_unreadable_tokenizer_says_so() -> None:

@@ -3,15 +3,20 @@
 import inspect
 import os
 import re
+import shutil
 import sys
+import textwrap
 import unicodedata
-from collections.abc import Iterator
-from contextlib import contextmanager
 from difflib import get_close_matches
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from zoo import cli_runs
+from zoo.checkout import find_checkout, require_checkout
+from zoo.clear_errors import clear_errors
 
 if TYPE_CHECKING:
     from zoo.predictor import Predictor
@@ -26,6 +31,8 @@ main = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+for verb in (cli_runs.resume, cli_runs.rerun, cli_runs.clean):
+    main.command()(verb)
 
 
 @main.command()
@@ -53,7 +60,7 @@ def predict(
     ] = None,
 ) -> None:
     """Translate sentences with trained models."""
-    with _clear_errors():
+    with clear_errors():
         runs, sentence = _split(arguments, file)
         texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
 
@@ -84,19 +91,16 @@ def list_(
     ] = None,
 ) -> None:
     """Show what can be combined."""
-    with _clear_errors():
+    with clear_errors():
         if kind not in _GROUPS:
             matches = get_close_matches(kind, _GROUPS, n=1)
             meant = f" (did you mean {matches[0]}?)" if matches else ""
             raise ValueError(f"cannot list {kind!r}{meant}; there are {', '.join(_GROUPS)}")
-        checkout = _find_checkout(project)
+        checkout = find_checkout(project)
         if kind == "attention":  # comes with the library; a checkout adds its aliases
             _print_attention(checkout)
             return
-        if checkout is None:
-            where = f"in {project}" if project else f"in {Path.cwd()} or above: name one with --project"
-            raise ValueError(f"found no checkout (a folder with conf/ and train.py) {where}")
-        paths = sorted((checkout / "conf" / _GROUPS[kind]).glob("*.yaml"))
+        paths = sorted((require_checkout(project) / "conf" / _GROUPS[kind]).glob("*.yaml"))
         _print_columns([(path.stem, _comment(path)) for path in paths])
 
 
@@ -166,15 +170,6 @@ def _print_translations(predictors: "dict[str, Predictor]", texts: list[str], nb
 # list
 
 
-def _find_checkout(given: Path | None) -> Path | None:
-    """The folder that holds conf/ and train.py: the given one, or the nearest from here upward."""
-    here = Path.cwd()
-    for folder in [here, *here.parents] if given is None else [given]:
-        if (folder / "conf").is_dir() and (folder / "train.py").is_file():
-            return folder
-    return None
-
-
 def _print_attention(checkout: Path | None) -> None:
     """Every score and selection: the words that mean it, and what its class says of itself."""
     import zoo.attention as attention
@@ -203,32 +198,31 @@ def _words(folder: Path) -> dict[str, list[str]]:
 
 
 def _comment(path: Path) -> str:
-    """The first line of a configuration file that is a comment for people, if it begins with one."""
+    """The first sentence of the comment that a configuration file begins with, on one line."""
+    comment: list[str] = []
     for line in path.read_text(encoding="utf-8").splitlines():
         if not line.startswith("#"):
             break
         if not line.startswith("# @package"):  # that one is for Hydra
-            return line.lstrip("# ").strip()
-    return ""
+            comment.append(line.lstrip("# ").rstrip())
+    paragraph = " ".join(takewhile(bool, comment))
+    # "et al. 2015" ends no sentence, nor does "e.g. this"
+    return re.split(r"(?<=[.!?]) +(?=[A-Z])", paragraph, maxsplit=1)[0]
 
 
 def _print_columns(rows: list[tuple[str, str]], indent: int = 0) -> None:
-    width = max((len(name) for name, _ in rows), default=0)
+    """Names and what is said of them: wrapped on a terminal, one line each for a pipe."""
+    names = max((len(name) for name, _ in rows), default=0)
+    columns = _terminal_columns()
+    hang = " " * (indent + names + 2)
     for name, text in rows:
-        print(f"{'':{indent}}{name:{width}}  {text}".rstrip())
+        line = f"{'':{indent}}{name:{names}}  {text}".rstrip()
+        wrapped = [line]
+        if columns is not None:
+            width = max(columns, len(hang) + 20)  # in a very narrow one the terminal itself breaks lines
+            wrapped = textwrap.wrap(line, width, subsequent_indent=hang, break_on_hyphens=False)
+        print(*wrapped, sep="\n")
 
 
-# both
-
-
-@contextmanager
-def _clear_errors() -> Iterator[None]:
-    """Bad input is one line and exit code 2, not a traceback."""
-    try:
-        yield
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader, `head` for example, has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    except (ValueError, OSError) as error:
-        print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
-        raise typer.Exit(2) from error
+def _terminal_columns() -> int | None:
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from functools import cached_property
+from unicodedata import category
 
 import torch
 from tokenizers import Regex, Tokenizer, normalizers
@@ -38,6 +39,11 @@ _NORMALIZER = normalizer()
 def normalise(text: str) -> str:
     """The text as a perfect round trip through any tokenizer gives it back."""
     return str(_NORMALIZER.normalize_str(text))
+
+
+def is_blank(text: str) -> bool:
+    """Whether there is nothing to see: white space, control and format characters (a zero-width space)."""
+    return all(sign.isspace() or category(sign) in ("Cc", "Cf") for sign in text)
 
 
 def text_spec(tokenizer: str, *, maximum_length: int = 0, language: str = "") -> TextSpec:

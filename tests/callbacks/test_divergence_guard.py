@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import torch
-from fake_task import FakeTask, Fit
+from fake_task import FakeTask, Fit, batch
 from lightning.pytorch import Callback
 from lightning.pytorch.callbacks import ModelCheckpoint
 
@@ -81,6 +81,38 @@ def test_weights_broken_by_a_gradient_are_not_saved_although_the_loss_was_finite
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["global_step"] == 1
 
 
+def test_a_loss_beyond_all_measure_counts_as_diverged(fit: Fit) -> None:
+    task = FakeTask()
+    task.loss_at[6] = -1e9
+    with pytest.raises(Diverged, match=r"largest_loss=10000, at step 6"):
+        fit(task, [DivergenceGuard()])
+    task = FakeTask()
+    task.loss_at[6] = -1e9
+    fit(task, [DivergenceGuard(largest_loss=1e30)])
+    with pytest.raises(ValueError, match="must be positive, got 0"):
+        DivergenceGuard(largest_loss=0)
+
+
+def test_the_batch_is_named_by_its_items(fit: Fit) -> None:
+    task = FakeTask()
+    task.loss_at[6] = math.nan  # the second batch of the second epoch
+    with pytest.raises(Diverged, match=r"batch of training items 3, 4, 5;") as raised:
+        fit(task, [DivergenceGuard()])
+    assert raised.value.items == [3, 4, 5]
+    assert "0, 1" in str(Diverged("", 1, range(30)))
+    assert "and 10 more" in str(Diverged("", 1, range(30)))
+
+
+def test_a_broken_gradient_is_blamed_on_its_batch(fit: Fit, tmp_path: Path) -> None:
+    task = FakeTask()
+    task.gradient_at[3] = math.nan
+    with pytest.raises(Diverged) as raised:
+        fit(
+            task, [DivergenceGuard(), _checkpoint(tmp_path, every_n_train_steps=1)], enable_checkpointing=True
+        )
+    assert raised.value.items == [6, 7, 8]
+
+
 def test_a_healthy_run_is_left_alone(fit: Fit, tmp_path: Path) -> None:
     trainer = fit(FakeTask(), [DivergenceGuard(), _checkpoint(tmp_path)], enable_checkpointing=True)
     assert trainer.global_step == 8
@@ -95,11 +127,11 @@ def test_a_step_is_not_looked_at_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
 
     from zoo.callbacks import divergence
 
-    monkeypatch.setattr(divergence, "_read", lambda flag: read.append(flag.step) if flag else None)
+    monkeypatch.setattr(divergence, "_read", lambda flag, _: read.append(flag.step) if flag else None)
     guard = DivergenceGuard()
     for step in (1, 2, 3):
         trainer: Any = type("Trainer", (), {"global_step": step})
-        guard.on_train_batch_end(trainer, None, {"loss": torch.tensor(1.0)})  # type: ignore[arg-type]
+        guard.on_train_batch_end(trainer, None, {"loss": torch.tensor(1.0)}, batch(0), 0)  # type: ignore[arg-type]
         assert read == list(range(1, step))
 
 
@@ -109,8 +141,8 @@ def test_on_a_gpu_the_flag_arrives_without_waiting() -> None:
 
     torch.cuda.set_sync_debug_mode("error")
     try:
-        flag = _raise_flag(torch.tensor(math.nan, device="cuda"), 3)
+        flag = _raise_flag(torch.tensor(math.nan, device="cuda"), torch.arange(2), 3)
     finally:
         torch.cuda.set_sync_debug_mode("default")
     with pytest.raises(Diverged, match="step 3"):
-        _read(flag)
+        _read(flag, 1e4)

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 import rich
 from fake_task import FakeTask, Fit
-from lightning.pytorch.callbacks import Timer
+from lightning.pytorch.callbacks import ModelCheckpoint, Timer
 
-from zoo.callbacks import Heartbeat, Progress, StepAxis, Throughput
+from zoo.callbacks import Heartbeat, Progress, StepAxis, Throughput, pace
 from zoo.callbacks import progress as module
 from zoo.runs.status import StatusFile
 
@@ -32,6 +32,22 @@ def test_every_validation_is_one_line_and_no_terminal_means_no_flood(
     assert "\r" not in capsys.readouterr().out
 
 
+def test_the_metric_that_picks_comes_first_and_an_untrained_model_is_no_news(
+    fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    best = ModelCheckpoint(dirpath=tmp_path, monitor="val/tf_loss")
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        fit(
+            FakeTask(),
+            [StepAxis(), Progress(), best],
+            enable_progress_bar=True,
+            enable_checkpointing=True,
+            num_sanity_val_steps=1,
+            max_epochs=1,
+        )
+    assert _messages(caplog) == ["step 4  epoch 0  val/tf_loss 1.5  val/score 4"]
+
+
 def test_without_a_terminal_lines_say_speed_and_time_left(
     fit: Fit, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -43,6 +59,7 @@ def test_without_a_terminal_lines_say_speed_and_time_left(
 
     clock = Clock()
     monkeypatch.setattr(module, "time", clock)
+    monkeypatch.setattr(pace, "time", clock)
 
     class Task(FakeTask):
         def training_step(self, batch: object, number: int) -> object:  # type: ignore[override]
@@ -63,7 +80,7 @@ def test_a_time_limit_shortens_what_is_left(fit: Fit) -> None:
 
         def on_train_batch_end(self, trainer, *arguments) -> None:  # type: ignore[no-untyped-def]
             super().on_train_batch_end(trainer, *arguments)
-            self.seen = self._seconds_left(trainer)
+            self.seen = self._pace.seconds_left(trainer)
 
     look = Look()
     fit(
@@ -113,7 +130,7 @@ def test_heartbeats_are_rare_and_keep_the_status(
 ) -> None:
     status = StatusFile(tmp_path)
     beats: list[Path] = []
-    monkeypatch.setattr(StatusFile, "beat", lambda self: beats.append(self.path))
+    monkeypatch.setattr(StatusFile, "beat", lambda self, progress=None: beats.append(self.path))
     fit(FakeTask(), [Heartbeat(folder=tmp_path)], test=True)
     assert beats == [status.path], "a short run beats once in ten seconds"
     fit(FakeTask(), [Heartbeat(folder=tmp_path, seconds=0.0)], test=True)
@@ -128,7 +145,20 @@ def test_a_heartbeat_is_seen_in_the_status(fit: Fit, tmp_path: Path) -> None:
     fit(FakeTask(), [Heartbeat(folder=tmp_path)], max_steps=1, limit_val_batches=0)
     seen = json.loads(status.path.read_text())
     assert seen.pop("heartbeat") >= started.pop("heartbeat")
+    assert seen.pop("progress")["step"] == 1
+    started.pop("progress")
     assert seen == started
+
+
+def test_the_status_says_how_far_the_training_is(fit: Fit, tmp_path: Path) -> None:
+    status = StatusFile(tmp_path)
+    status.start()
+    best = ModelCheckpoint(dirpath=tmp_path / "checkpoints", monitor="val/score", mode="max")
+    fit(FakeTask(), [Heartbeat(folder=tmp_path, seconds=0.0), best], enable_checkpointing=True, test=True)
+    progress = status.read().progress
+    assert progress is not None
+    assert (progress.step, progress.steps, progress.metric, progress.best) == (8, 8, "val/score", 4.0)
+    assert progress.seconds_left == 0.0
 
 
 def test_a_long_test_says_how_far_it_is_where_there_is_no_terminal(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,5 +1,6 @@
 """Bad configurations, and exactly what is said about them."""
 
+import logging
 from collections.abc import Callable
 from pathlib import Path
 
@@ -35,7 +36,7 @@ def test_everything_mistyped_is_said_at_once() -> None:
         "  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, ",
         "  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, ",
         "  - scheduler.rate=5: there is no rate; allowed: warmup_steps",
-        "  - sweep.x=1: sweep is null, so there is nothing in it",
+        "  - sweep.x=1: there is no x; allowed: fail_fast, jobs_",
     ]
     assert [said[: len(start)] for said, start in zip(text.splitlines(), expected, strict=True)] == expected
 
@@ -43,9 +44,8 @@ def test_everything_mistyped_is_said_at_once() -> None:
 @pytest.mark.parametrize(
     ("line", "multirun", "message"),
     [
-        (["seed=1,2"], False, "seed=1,2: these are several values; add -m to run a sweep over them"),
-        (["seed=["], False, "seed=[: no viable alternative at input '['"),
-        (["seed=1,2", "seed=["], True, "seed=[: no viable alternative at input '['"),
+        (["seed=["], False, "seed=[: cannot be read: no viable alternative at input '['"),
+        (["seed=1,2", "seed=["], True, "seed=[: cannot be read: no viable alternative at input '['"),
         (["seed=1,2", "attention=dot,genral"], True, "did you mean general? allowed: additive"),
         (["data.batch_tokens=${nothing}"], False, "data.batch_tokens: Interpolation key 'nothing' not found"),
         (["data.batch_tokens=???"], False, "data.batch_tokens: has no value"),
@@ -76,42 +76,41 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "tie_embeddings",
     ),
     ({"model__layers": "two"}, "model.layers: Seq2Seq takes a whole number, got 'two'"),
-    ({"model__layers": True}, "model.layers: Seq2Seq takes a whole number, got True"),
-    ({"model__dropout": None}, "model.dropout: Seq2Seq takes a number, got None"),
-    ({"model__hidden_size": 7}, "model: hidden_size=7 cannot be divided among 2 directions"),
+    ({"model__layers": True}, "model.layers: Seq2Seq takes a whole number, got true"),
+    ({"model__dropout": None}, "model.dropout: Seq2Seq takes a number, got null"),
+    ({"model__hidden_size": 7}, "model.hidden_size: hidden_size=7 cannot be divided among 2 directions"),
     (
         {"model__tie_embeddings": True},
-        "model: tie_embeddings needs one vocabulary for both sides; data set 'placeholder' has two "
+        "model.tie_embeddings: needs one vocabulary for both sides; data set 'placeholder' has two "
         "(5 and 5 entries): set data.tokenizer.joint=true",
     ),
-    ({"model__decoder": 3}, "model.decoder: Seq2Seq takes something to build, got 3"),
-    ({"decoding__beam_size": 0}, "decoding: beam_size must be at least 1, got 0"),
-    ({"data__batch_tokens": -1}, "data: batch_tokens must be at least 1, got -1"),
-    ({"data__corpus__test": 0}, "data.corpus: test must be at least 1, got 0"),
-    ({"optimizer__lr": -1.0}, "optimizer: Invalid learning rate: -1.0"),
+    ({"model__decoder": 3}, "model.decoder: Seq2Seq takes a Decoder to build (_partial_: true), got 3"),
+    ({"decoding__beam_size": 0}, "decoding.beam_size: must be at least 1, got 0"),
+    ({"data__batch_tokens": -1}, "data.batch_tokens: must be at least 1, got -1"),
+    ({"data__corpus__test": 0}, "data.corpus.test: must be at least 1, got 0"),
+    ({"optimizer__lr": -1.0}, "optimizer.lr: must be above 0, got -1.0"),
     ({"seed": "one"}, "seed: must be a whole number, got 'one'"),
     (
         {"trainer__precision": "bf16-mixd"},
-        "trainer.precision: Trainer takes 64, 32, 16 or 'transformer-engine', 'transformer-engine-float16', "
-        "'16-true', '16-mixed', 'bf16-true', 'bf16-mixed', '32-true', '64-true' or '64', '32', '16', 'bf16' "
-        "or null, got 'bf16-mixd'; did you mean bf16-mixed?",
+        "trainer.precision: must be '32-true' or 'bf16-mixed' or '16-mixed' or '64-true', "
+        "got 'bf16-mixd'; did you mean bf16-mixed?",
     ),
     (
         {"trainer__max_epochs": -1},
         "trainer: training would never end: give one of max_epochs, max_steps, max_time",
     ),
     (
-        {"task__monitor": "val/tf_perplexty"},
+        {"task__monitor": "val/tf_perplexty", "callbacks__best__monitor": "val/tf_perplexty"},
         "task.monitor: val/tf_perplexty is not measured: there is no such metric; did you mean "
         "val/tf_perplexity? allowed: val/bleu, val/chrf, val/exact_match, val/tf_loss, val/tf_perplexity",
     ),
     (
-        {"task__monitor": "val/alignment_accuracy"},
+        {"task__monitor": "val/alignment_accuracy", "callbacks__best__monitor": "val/alignment_accuracy"},
         "task.monitor: val/alignment_accuracy is not measured: the data does not know the true alignment; "
         "allowed: val/bleu, ",
     ),
     (
-        {"task__monitor": "val/bleu_tok_lc"},
+        {"task__monitor": "val/bleu_tok_lc", "callbacks__best__monitor": "val/bleu_tok_lc"},
         "task.monitor: val/bleu_tok_lc is not measured: the target text has no language; did you mean ",
     ),
     (
@@ -133,6 +132,129 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "optimizer._target_: 'torch.optim.Adamm' does not exist: torch.optim has no Adamm; "
         "did you mean Adam?",
     ),
+    (
+        {"data__batch_tokens": 47},
+        "data.batch_tokens: must hold the longest sentence, got 47 and data.maximum_length=48",
+    ),
+    ({"data__seed": -1}, "data.seed: must be at least 0, got -1"),
+    ({"data__num_workers": -1}, "data.num_workers: must be at least 0, got -1"),
+    ({"data__corpus": None}, "data.corpus: TranslationData takes a Corpus to build, got null"),
+    (
+        {"data__corpus": {"_target_": "data.vocabulary.Characters"}},
+        "data.corpus: TranslationData takes a Corpus to build, got Characters",
+    ),
+    ({"data__tokenizer": {}}, "data.tokenizer: TranslationData takes a Vocabulary to build, got {}"),
+    ({"data": None}, "data: must be a LightningDataModule to build, got null"),
+    ({"model": [3]}, "model: must be a Module to build (_partial_: true), got [3]"),
+    ({"optimizer": 3}, "optimizer: must be an Optimizer to build (_partial_: true), got 3"),
+    ({"scheduler": "x"}, "scheduler: must be a LRScheduler to build (_partial_: true) or null, got 'x'"),
+    ({"callbacks": None}, "callbacks: must be a mapping, got null"),
+    ({"callbacks__samples": None}, "callbacks.samples: must be a Callback to build, got null"),
+    ({"seed": [1, 2]}, "seed: must be a whole number, got [1, 2]; to run a job with each: -m seed=1,2"),
+    ({"seed": 2**32}, "seed: must be from 0 to 4294967295, got 4294967296"),
+    ({"model__embedding_size": -1}, "model.embedding_size: must be at least 1, got -1"),
+    ({"model__dropout": 1.0}, "model.dropout: must be at least 0 and below 1, got 1.0"),
+    ({"model__dropout": float("nan")}, "model.dropout: must be a finite number, got nan"),
+    ({"model__hidden_size": 10**30}, "model: "),
+    ({"model__decoder___partial_": False}, "model.decoder"),
+    ({"task__label_smoothing": 1}, "task.label_smoothing: must be at least 0 and below 1, got 1"),
+    ({"task__reinforce__discount": 1.5}, "task.reinforce.discount: must be from 0 to 1, got 1.5"),
+    ({"task__reinforce__discount": "x"}, "task.reinforce.discount: TranslationTask takes a number, got 'x'"),
+    (
+        {"task__reinforce__entropy_weight": -0.1},
+        "task.reinforce.entropy_weight: must be at least 0, got -0.1",
+    ),
+    (
+        {"task__reinforce__weight": 1},
+        "task.reinforce.weight: no such setting; did you mean entropy_weight? allowed: baseline, discount, ",
+    ),
+    (
+        {"model__decoder__attention__score__hidden_size": 0},
+        "model.decoder.attention.score.hidden_size: Additive: hidden_size=0, must be at least 1",
+    ),
+    ({"optimizer__lr": "abc"}, "optimizer.lr: Adam takes a number, got 'abc'"),
+    ({"optimizer__lr": 0}, "optimizer.lr: must be above 0, got 0"),
+    ({"optimizer__lr": float("inf")}, "optimizer.lr: must be a finite number, got inf"),
+    (
+        {"optimizer__betas": [0.9, 1.0]},
+        "optimizer.betas: must be at least 0 and below 1 each, got [0.9, 1.0]",
+    ),
+    ({"optimizer__betas": [0.9]}, "optimizer.betas: Adam takes a list of 2, got [0.9]"),
+    ({"optimizer__betas": ["a", 0.9]}, "optimizer.betas: Adam takes a list of 2, got ['a', 0.9]"),
+    ({"optimizer__weight_decay": -1}, "optimizer.weight_decay: must be at least 0, got -1"),
+    (
+        {
+            "optimizer": {"_target_": "torch.optim.SparseAdam", "_partial_": True}
+        },  # it refuses the first step only
+        "optimizer: cannot be built: RuntimeError in sparse_adam.py, line ",
+    ),
+    (
+        {"scheduler": {"_target_": "torch.optim.lr_scheduler.StepLR", "_partial_": True, "step_size": 0}},
+        "scheduler: cannot be built: ZeroDivisionError in lr_scheduler.py, line ",
+    ),
+    ({"trainer__max_epochs": 0}, "trainer.max_epochs: must be null or -1 or a whole number from 1 on, got 0"),
+    (
+        {"trainer__max_time": "soon"},
+        "trainer.max_time: must be null or a time as days:hours:minutes:seconds, ",
+    ),
+    ({"trainer__max_time": "00:00:00:00"}, "trainer.max_time: must be null or a time as days:hours:"),
+    (
+        {"trainer__limit_val_batches": 1.5},
+        "trainer.limit_val_batches: must be null or a whole number from 1 on",
+    ),
+    ({"trainer__limit_train_batches": -1}, "trainer.limit_train_batches: must be null or a whole number"),
+    (
+        {"trainer__val_check_interval": 0},
+        "trainer.val_check_interval: must be null or a whole number from 1 on",
+    ),
+    (
+        {"trainer__log_every_n_steps": 0},
+        "trainer.log_every_n_steps: must be null or a whole number from 1 on",
+    ),
+    ({"trainer__gradient_clip_val": -0.5}, "trainer.gradient_clip_val: must be null or at least 0, got -0.5"),
+    (
+        {"trainer__accumulate_grad_batches": 0},
+        "trainer.accumulate_grad_batches: must be a whole number from 1 ",
+    ),
+    (
+        {"trainer__fast_dev_run": True},
+        "trainer.fast_dev_run: must be false: take trainer=debug instead",
+    ),
+    ({"trainer__callbacks": []}, "trainer.callbacks: must be left to train.py, which sets it, got []"),
+    ({"trainer__accelerator": None}, "trainer.accelerator: Trainer takes text, got null"),
+    ({"trainer__accelerator": "cpuu"}, "trainer.accelerator: You selected an invalid accelerator name"),
+    ({"trainer__profiler": "fast"}, "trainer.profiler: "),
+    ({"trainer__enable_progress_bar": False}, "trainer.enable_progress_bar: Trainer was configured with "),
+    (
+        {"trainer__precision": "16-mixed"},
+        "trainer.precision: '16-mixed' needs a GPU; take bf16-mixed or 32-true",
+    ),
+    (
+        {"trainer__strategy": "ddp"},
+        "trainer.use_distributed_sampler: must be false with a strategy: token batches are shared",
+    ),
+    ({"decoding__n_best": 9}, "decoding.n_best: must be from 1 to beam_size (5), got 9"),
+    ({"decoding___partial_": True}, "decoding: must be something to call, got Beam (_partial_: true)"),
+    ({"callbacks__best__dirpath": "/x"}, "callbacks.best.dirpath: must be the folder checkpoints in"),
+    ({"callbacks__best__filename": "top"}, "callbacks.best.filename: must be 'best', got 'top'"),
+    (
+        {"callbacks__best__monitor": "val/bleu"},
+        "callbacks.best.monitor: must be task.monitor, got 'val/bleu'",
+    ),
+    ({"callbacks__best__save_top_k": 2}, "callbacks.best.save_top_k: must be 1, got 2"),
+    (
+        {"callbacks__best__enable_version_counter": True},
+        "callbacks.best.enable_version_counter: must be false",
+    ),
+    (
+        {"callbacks__last__folder": "/x"},
+        "callbacks.last.folder: must be paths.run_dir, got '/x'",
+    ),
+    (
+        {"callbacks__best": {"_target_": "zoo.callbacks.StepAxis"}},
+        "callbacks.best: is a StepAxis: every run needs this ModelCheckpoint",
+    ),
+    ({"attention___recursive_": False}, "attention._recursive_: Additive takes no _recursive_; "),
     ({"foo": 1}, "foo: no such setting; allowed: attention, callbacks, check, data"),
     ({"paths__data": "/x"}, "paths.data: no such setting; did you mean data_dir?"),
 ]
@@ -193,11 +315,122 @@ def test_a_recipe_runs_with_another_schedule(configure: Callable[..., Config]) -
     assert "scheduler.warmup_steps: ReduceLROnPlateau takes no warmup_steps; allowed: cooldown, " in text
 
 
-def test_all_problems_of_a_stage_at_once(config: Config) -> None:
-    text = said(
-        lambda: check(spoil(config, data__batch_tokens=0, decoding__beam_size=0, model__hidden_size=7))
+def test_everything_wrong_is_said_at_once(config: Config) -> None:
+    spoiled = spoil(
+        config,
+        seed=-1,
+        optimizer__eps=0.0,
+        task__optimizer__eps=0.0,
+        trainer__max_steps=0,
+        trainer__limit_val_batches=0,
+        trainer__limit_test_batches=0,
+        decoding__beam_size=0,
+        data__batch_tokens=0,
+        model__layers=0,
+        callbacks__samples__sentences=9,
     )
-    assert "2 problems" in text  # the network is only built from parts that can be built
+    share = "must be null or a whole number from 1 on or a share of the epoch above 0 and up to 1.0"
+    expected = [
+        "  - optimizer.eps: must be above 0, got 0.0",  # and not once more where the task takes it
+        "  - trainer.max_steps: must be -1 or a whole number from 1 on, got 0",
+        f"  - trainer.limit_val_batches: {share}, got 0",
+        f"  - trainer.limit_test_batches: {share}, got 0",
+        "  - seed: must be from 0 to 4294967295, got -1",
+        "  - decoding.beam_size: must be at least 1, got 0",
+        "  - data.batch_tokens: must be at least 1, got 0",
+        "  - model.layers: must be at least 1, got 0",
+        "  - callbacks.samples.sentences: must be from 1 to 8, got 9",
+    ]
+    lines = said(lambda: check(spoiled)).splitlines()
+    assert lines[0] == "9 problems in the configuration, nothing was run:"
+    assert sorted(lines[1:]) == sorted(expected)
+
+
+def test_a_required_part_is_missed_by_name(config: Config) -> None:
+    for name in ("best", "last", "divergence", "step_axis", "throughput"):
+        del config["callbacks"][name]
+    config["logger"] = {}
+    text = said(lambda: check(config))
+    assert "6 problems" in text
+    assert "  - callbacks.best: is missing: every run needs this ModelCheckpoint\n" in text
+    assert "  - logger.metrics: is missing: every run needs this MetricsFile" in text
+
+
+def test_parts_that_may_be_left_out(config: Config) -> None:
+    for name in ("alignments", "samples", "heartbeat", "progress"):
+        del config["callbacks"][name]
+    del config["logger"]["wandb"]
+    check(config)
+
+
+@pytest.mark.parametrize("name", ["a/b", "a\\b", "..", ".", "x" * 101])
+def test_a_name_that_was_typed(config: Config, name: str) -> None:
+    config["name"] = name
+    check(config)  # made by the program, of what is special about a job
+    text = said(lambda: check(config, [f"name={name}"]))
+    assert "  - name: must be a name of 1 to 100 characters without slashes, got " in text
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines", "bell\a"])
+def test_a_name_that_cannot_be_read(config: Config, name: str) -> None:
+    config["name"] = name
+    assert "  - name: must be readable text on one line, got " in said(lambda: check(config))
+
+
+def test_names_that_are_fine(config: Config) -> None:
+    for name in ("x", "x" * 100, "größer & 2.5", "..a"):
+        config["name"] = name
+        check(config, [f"name={name}"])
+
+
+def test_a_file_in_the_way(config: Config, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    config["paths"] |= {
+        "runs_dir": str(tmp_path / "file" / "runs"),
+        "wandb_dir": "",
+        "data_dir": str(tmp_path),
+    }
+    text = said(lambda: check(config))
+    assert f"  - paths.runs_dir: must be a folder, but {tmp_path / 'file'} is a file\n" in text
+    assert "  - paths.wandb_dir: must name a folder, got nothing" in text
+    assert "data_dir" not in text
+
+
+def test_parts_in_a_list_are_looked_at(config: Config) -> None:
+    step = {"_target_": "torch.optim.lr_scheduler.StepLR", "_partial_": True, "step_sise": 3}
+    chained = "torch.optim.lr_scheduler.ChainedScheduler"
+    config["scheduler"] = {"_target_": chained, "_partial_": True, "schedulers": [step]}
+    text = said(lambda: check(config))
+    assert "  - scheduler.schedulers[0].step_sise: StepLR takes no step_sise; did you mean step_size?" in text
+
+
+def test_hydras_own_words_are_no_arguments(config: Config) -> None:
+    """Not even of a class that takes whatever it is given."""
+    config["logger"]["other"] = {"_target_": "lightning.pytorch.loggers.WandbLogger", "_recursive_": False}
+    text = said(lambda: check(config))
+    assert "  - logger.other._recursive_: WandbLogger takes no _recursive_; " in text
+
+
+def test_an_empty_path_stays_empty(configure: Callable[..., Config]) -> None:
+    assert configure("paths.cache_dir=")["paths"]["cache_dir"] == ""
+
+
+def test_a_problem_without_words_names_its_place(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise KeyError("nowhere")
+
+    monkeypatch.setattr("zoo.networks.seq2seq.Encoder.__init__", broken)
+    text = said(lambda: check(config))
+    assert "  - model: cannot be built: KeyError in test_check.py, line " in text
+
+
+def test_the_check_is_quiet(
+    config: Config, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    check(config)
+    assert caplog.records == []
+    assert capfd.readouterr() == ("", "")
+    assert logging.root.manager.disable == logging.NOTSET
 
 
 def test_the_default_is_fine(config: Config) -> None:

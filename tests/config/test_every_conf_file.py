@@ -23,6 +23,10 @@ NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
 }
+REACHED_BY = {"trainer/limits/debug": ("trainer=debug", "trainer/limits@trainer")}
+"""Files that another choice brings along, and under which group."""
+EXTRAS = {"hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher"}
+"""What a file needs that is not always installed."""
 SMALL = ["model.embedding_size=8", "model.hidden_size=8"]
 
 
@@ -33,8 +37,11 @@ def test_conf_holds_nothing_but_configurations() -> None:
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
     resolvers.register()
+    if choice.as_posix() in EXTRAS:
+        pytest.importorskip(EXTRAS[choice.as_posix()])
     group, name = choice.parent.as_posix(), choice.name
-    overrides = [f"paths.runs_dir={tmp_path}/runs", f"{group}={name}", *NEEDS.get(choice.as_posix(), [])]
+    override, group = REACHED_BY.get(choice.as_posix(), (f"{group}={name}", group))
+    overrides = [f"paths.runs_dir={tmp_path}/runs", override, *NEEDS.get(choice.as_posix(), [])]
     job = compose_jobs(CONF, [*overrides, *SMALL], False)[0]
 
     assert job.composed.hydra.runtime.choices[group] == name, "the file was not reached"
@@ -138,6 +145,31 @@ def test_a_recipe_beats_the_model(tmp_path: Path) -> None:
     job = compose_jobs(CONF, [searchpath, "experiment=own"], False)[0]
     assert job.config["attention"]["_target_"] == "zoo.attention.Cosine"
     assert job.config["experiment"] == job.config["name"] == "own"
+
+
+def test_a_recipe_sets_anything(tmp_path: Path) -> None:
+    resolvers.register()
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "own.yaml").write_text("# @package _global_\nseed: 7\ntest: false\n")
+    line = [f"hydra.searchpath=['file://{tmp_path}']", "experiment=own"]
+    config = compose_jobs(CONF, line, False)[0].config
+    assert (config["seed"], config["test"]) == (7, False)
+    assert compose_jobs(CONF, [*line, "seed=8"], False)[0].config["seed"] == 8
+
+
+@pytest.mark.parametrize("recipe", options("experiment"))
+def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str) -> None:
+    config = configure(f"experiment={recipe}", "trainer=debug", *SMALL)
+    check(config)
+    trainer = config["trainer"]
+    assert trainer["max_epochs"] == 1
+    assert (trainer["val_check_interval"], trainer["check_val_every_n_epoch"]) == (None, 1)
+    assert [trainer[f"limit_{split}_batches"] for split in ("train", "val", "test")] == [4, 1, 1]
+
+
+def test_the_command_line_beats_debug(configure: Callable[..., Config]) -> None:
+    trainer = configure("experiment=reverse", "trainer=debug", "trainer.limit_train_batches=9")["trainer"]
+    assert (trainer["limit_train_batches"], trainer["limit_val_batches"]) == (9, 1)
 
 
 def test_a_sweep_is_the_product() -> None:

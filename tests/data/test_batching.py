@@ -5,8 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from torch.utils.data import Dataset
 
-from data.batching import TokenBatches
+from data.batching import TokenBatches, TokenBatchLoader
+from zoo.batch import TranslationBatch
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(np.array)
 
@@ -86,12 +88,38 @@ def test_evaluation_has_one_order_longest_first() -> None:
     assert longest == sorted(longest, reverse=True)
 
 
-def test_start_leaves_out_what_was_taken() -> None:
+def test_an_epoch_can_be_entered_in_its_middle() -> None:
     batches = TokenBatches(some_lengths(), 200, seed=1)
-    whole = epoch(batches, 3)
-    batches.start = 4
-    assert epoch(batches, 3) == whole[4:]
-    assert len(batches) == len(whole)
+    third, fourth = epoch(batches, 3), epoch(batches, 4)
+    batches.seek(3, 4)
+    assert epoch(batches, 3) == third[4:]
+    assert epoch(batches, 4) == fourth, "the next one is whole again"
+    assert len(batches) == len(third)
+
+
+def test_the_place_counts_the_batches_of_this_process() -> None:
+    batches = TokenBatches(some_lengths(), 200, seed=1, replicas=3, rank=1)
+    whole = epoch(batches, 2)
+    batches.seek(2, 4)
+    assert epoch(batches, 2) == whole[4:]
+
+
+def test_evaluation_of_fewer_pairs_than_processes() -> None:
+    few = [TokenBatches(some_lengths(2), 10, seed=None, replicas=3, rank=rank) for rank in range(3)]
+    assert sorted(row for share in few for batch in share for row in batch.tolist()) == [0, 1]
+    assert [len(share) for share in few] == [len(list(share)) for share in few] == [1, 1, 0]
+
+
+def test_batches_are_filled_to_the_last_token_and_halved_for_processes() -> None:
+    lengths = np.full((10, 2), 10)
+    assert [len(batch) for batch in epoch(TokenBatches(lengths, 100, seed=1), 0)] == [10]
+    shares = [TokenBatches(lengths, 100, seed=1, replicas=2, rank=rank) for rank in range(2)]
+    assert [len(batch) for share in shares for batch in epoch(share, 0)] == [5, 5]
+
+
+def test_of_pairs_of_one_size_those_with_like_targets_come_together() -> None:
+    lengths = np.stack([np.full(1_000, 30), np.random.default_rng(1).integers(2, 30, size=1_000)], axis=1)
+    assert TokenBatches(lengths, 900, seed=1).real_token_share > 0.97
 
 
 @settings(deadline=None, derandomize=True)
@@ -107,3 +135,13 @@ def test_batches_of_like_length_hold_little_padding() -> None:
         2
     ).integers(0, 3, size=(5_000, 2))
     assert TokenBatches(lengths.astype(np.int64), 2_000, seed=1).real_token_share > 0.93
+
+
+class _Broken(Dataset[TranslationBatch]):
+    def __getitem__(self, rows: object) -> TranslationBatch:
+        raise RuntimeError("no such thing as time")
+
+
+def test_what_breaks_while_loading_says_what_it_is() -> None:
+    with pytest.raises(RuntimeError, match="no such thing as time"):
+        list(TokenBatchLoader(_Broken(), TokenBatches(some_lengths(), 200, seed=1)))

@@ -2,7 +2,9 @@
 
 import gzip
 import hashlib
+import http.client
 import io
+import logging
 import os
 import re
 import urllib.request
@@ -52,6 +54,10 @@ def unreachable(url: str) -> bytes:
     raise OSError("no route to host")
 
 
+def cut_off(url: str) -> bytes:
+    raise http.client.IncompleteRead(b"")
+
+
 def publish(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     """Lets every published file have this content."""
     digest = hashlib.sha256(content).hexdigest()
@@ -84,17 +90,27 @@ def test_other_languages_are_used_where_they_lie(tmp_path: Path) -> None:
     corpus = Multi30k(data_dir=tmp_path, target="fr")
     assert corpus.languages == ("en", "fr")
     assert corpus.load()["val"][:]["target"] == ["Un homme."]
-    with pytest.raises(FileNotFoundError, match=r"train\.cs\.gz is missing"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"raw lacks train\.cs, val\.cs, test_2016_flickr\.cs \(each may end in \.gz\).* for en, fr$",
+    ):
         Multi30k(data_dir=tmp_path, target="cs").load()
+    with pytest.raises(FileNotFoundError, match="a train file for no language"):
+        Multi30k(data_dir=tmp_path / "elsewhere", target="cs").load()
 
 
 def test_missing_files_are_downloaded_once(
-    tmp_path: Path, net: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    net: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     publish(monkeypatch, gzip.compress(b"x\ny\n"))
     asked = net(lambda url: gzip.compress(b"x\ny\n"))
-    assert len(Multi30k(data_dir=tmp_path).load()["train"]) == 2
-    assert len(asked) == 6
+    with caplog.at_level(logging.INFO, logger="data.download"):
+        assert len(Multi30k(data_dir=tmp_path).load()["train"]) == 2
+    assert len(asked) == len(caplog.messages) == 6
+    assert caplog.messages[0].startswith(f"downloaded {asked[0]} to {tmp_path}"), "own files may lie there"
     Multi30k(data_dir=tmp_path).load()
     assert len(asked) == 6
     assert sorted(path.name for path in (tmp_path / "multi30k" / "raw").iterdir()) == sorted(
@@ -108,7 +124,8 @@ def test_a_dead_mirror_or_other_content_leads_to_the_next(
     good = gzip.compress(b"x\n")
     publish(monkeypatch, good)
     mirror = data.multi30k._URLS[1]
-    for wrong in (unreachable, lambda url: b"<html>moved</html>", lambda url: good[:-1]):
+    moved, short, long = b"<html>moved</html>", good[:-1], good + b"more"
+    for wrong in (unreachable, cut_off, lambda _: moved, lambda _: short, lambda _: long):
         folder = tmp_path / str(len(os.listdir(tmp_path)))
         net(lambda url, wrong=wrong: good if url.startswith(mirror) else wrong(url))
         assert len(Multi30k(data_dir=folder).load()["train"]) == 1
@@ -116,7 +133,8 @@ def test_a_dead_mirror_or_other_content_leads_to_the_next(
 
 def test_when_nothing_works_the_error_says_what_to_do(tmp_path: Path, net: Callable[..., list[str]]) -> None:
     raw = place(tmp_path)
-    (raw / "val.de.gz").unlink()
+    for name in ("val.de.gz", "test_2016_flickr.en.gz", "test_2016_flickr.de.gz"):
+        (raw / name).unlink()
     before = sorted(raw.iterdir())
     for answer, reason in (
         (unreachable, "no route to host"),
@@ -127,11 +145,35 @@ def test_when_nothing_works_the_error_says_what_to_do(tmp_path: Path, net: Calla
             Multi30k(data_dir=tmp_path).load()
         message = str(error.value)
         assert message.startswith("val.de.gz (24,681 bytes)")
+        assert message.endswith("; likewise test_2016_flickr.en.gz, test_2016_flickr.de.gz")
         assert str(raw / "val.de.gz") in message
         assert all(url in message for url in asked)
         assert len(asked) == 2
         assert reason in message
         assert sorted(raw.iterdir()) == before  # nothing half-made stays
+
+
+def test_a_download_is_in_place_whole_or_not_at_all(
+    tmp_path: Path, net: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = gzip.compress(b"x\n")
+    publish(monkeypatch, good)
+    net(lambda url: good)
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed:
+        killed.setattr(os, "replace", crash)
+        with pytest.raises(KeyboardInterrupt):
+            Multi30k(data_dir=tmp_path).load()
+    assert not list((tmp_path / "multi30k" / "raw").iterdir())
+
+
+def test_the_folder_may_lie_below_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    place(tmp_path)
+    assert len(Multi30k(data_dir="~").load()["train"]) == 2
 
 
 def test_the_fingerprint_follows_content_and_direction(tmp_path: Path) -> None:

@@ -1,10 +1,15 @@
 """Prepared corpora on disk."""
 
-import os
+import abc
+import fcntl
+import logging
 import shutil
-import time
+import subprocess
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from types import SimpleNamespace
 
 import pytest
 from datasets import Dataset
@@ -15,6 +20,8 @@ from data.preparation import majority_baseline, prepare
 from data.vocabulary import Characters, Vocabulary, Words
 from zoo.spec import DataSpec
 from zoo.text import text_spec
+
+PROJECT = Path(__file__).parents[2]
 
 
 class Sentences(Corpus):
@@ -54,7 +61,7 @@ class Aligned(Sentences):
 
 
 def folders(cache: Path) -> list[Path]:
-    return sorted((cache / "translation").iterdir())
+    return sorted(path for path in (cache / "translation").iterdir() if path.suffix != ".lock")
 
 
 def test_it_is_made_once(tmp_path: Path) -> None:
@@ -119,44 +126,60 @@ def test_long_corpora_are_written_in_pieces(tmp_path: Path, monkeypatch: pytest.
     assert [len(row["target_ids"]) for row in rows] == [i % 3 + 2 for i in range(7)]
 
 
-@pytest.mark.parametrize("when", ["write", "publish"])
+def test_what_is_prepared_depends_on_the_code_that_prepares_it(tmp_path: Path) -> None:
+    """That of everyone involved, the classes that they are made from included."""
+    code = "".join(data.preparation._code(Aligned(), Words()))
+    for file in ("data/preparation.py", "data/vocabulary.py", "data/corpus.py", "zoo/text.py"):
+        assert (PROJECT / file).read_text(encoding="utf-8") in code
+    assert Path(__file__).read_text(encoding="utf-8") in code
+    assert Path(abc.__file__).read_text(encoding="utf-8") not in code, "Python's own differ by version"
+
+
 def test_a_crash_leaves_nothing_that_blocks_or_is_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def crash(*arguments: object) -> None:
         raise KeyboardInterrupt
 
     with monkeypatch.context() as broken:
-        broken.setattr(data.preparation, f"_{when}", crash)
+        broken.setattr(data.preparation, "_write", crash)
         with pytest.raises(KeyboardInterrupt):
             prepare(Sentences(), Words(), tmp_path)
     assert not folders(tmp_path)
     assert len(prepare(Sentences(), Words(), tmp_path).splits["train"]) == 3
 
 
-def test_what_a_killed_process_left_is_neither_used_nor_kept_for_ever(
+def test_what_a_killed_process_left_is_neither_used_nor_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as killed:  # no clean-up, as after SIGKILL
         killed.setattr(shutil, "rmtree", lambda *_, **__: None)
-        killed.setattr(data.preparation, "_publish", lambda *_: None)
+        killed.setattr(Path, "rename", lambda *_: None)
         with pytest.raises(RuntimeError, match="cannot be read back"):
             prepare(Sentences(), Words(), tmp_path)
     (left,) = folders(tmp_path)
+    (left / "half").touch()
     assert len(prepare(Sentences(), Words(), tmp_path).splits["train"]) == 3
-    assert left.exists()  # perhaps another process is at work there
-    day_before_yesterday = time.time() - 2 * 24 * 3600
-    os.utime(left, (day_before_yesterday, day_before_yesterday))
-    prepare(Sentences(mark="other"), Words(), tmp_path)
-    assert not left.exists()
+    (made,) = folders(tmp_path)
+    assert not (made / "half").exists()
 
 
 def damage_summary(folder: Path) -> None:
-    (folder / "summary.json").write_text('{"rows": {"train"')
+    (folder / "summary.json").write_text('{"splits": ["train"')
 
 
 def damage_rows(folder: Path) -> None:
     (folder / "train.arrow").write_bytes((folder / "train.arrow").read_bytes()[:-100])
+
+
+def damage_bit(folder: Path) -> None:
+    content = bytearray((folder / "train.arrow").read_bytes())
+    content[content.index(b"b c")] ^= 1
+    (folder / "train.arrow").write_bytes(content)
+
+
+def damage_empty(folder: Path) -> None:
+    (folder / "val.arrow").write_bytes(b"")
 
 
 def damage_missing(folder: Path) -> None:
@@ -167,22 +190,107 @@ def damage_other(folder: Path) -> None:
     shutil.copy(folder / "test.arrow", folder / "train.arrow")
 
 
-@pytest.mark.parametrize("damage", [damage_summary, damage_rows, damage_missing, damage_other])
-def test_a_damaged_folder_is_made_anew(tmp_path: Path, damage: object) -> None:
+def damage_checksums(folder: Path) -> None:
+    (folder / "SHA256SUMS").write_text("nonsense\n")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_summary,
+        damage_rows,
+        damage_bit,
+        damage_empty,
+        damage_missing,
+        damage_other,
+        damage_checksums,
+        shutil.rmtree,
+    ],
+)
+def test_a_damaged_folder_is_made_anew(
+    tmp_path: Path, damage: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
+    good = prepare(Sentences(), Words(), tmp_path).splits["train"][:]
+    (folder,) = folders(tmp_path)
+    damage(folder)
+    corpus = Sentences()
+    assert prepare(corpus, Words(), tmp_path).splits["train"][:] == good
+    assert corpus.loads == 1
+    assert folders(tmp_path) == [folder]
+    assert ("is damaged" in caplog.text) is (damage is not shutil.rmtree)
+    assert prepare(corpus, Words(), tmp_path).splits["train"][:] == good
+    assert corpus.loads == 1, "now it is whole"
+
+
+def test_the_checksums_are_those_of_a_common_tool(tmp_path: Path) -> None:
     prepare(Sentences(), Words(), tmp_path)
     (folder,) = folders(tmp_path)
-    damage(folder)  # type: ignore[operator]
-    prepared = prepare(Sentences(), Words(), tmp_path)
-    assert len(prepared.splits["train"]) == 3
-    assert folders(tmp_path) == [folder]
+    subprocess.run(["sha256sum", "--check", "--strict", "--quiet", "SHA256SUMS"], cwd=folder, check=True)
 
 
-def test_concurrent_starts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("damaged", [False, True])
+def test_concurrent_starts_prepare_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damaged: bool
+) -> None:
+    if damaged:
+        prepare(Sentences(), Words(), tmp_path)
+        damage_rows(folders(tmp_path)[0])
+    written: list[Path] = []
+    write = data.preparation._write
+    monkeypatch.setattr(
+        data.preparation, "_write", lambda path, rows: (written.append(path), write(path, rows))
+    )
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: prepare(Sentences(), Words(), tmp_path), range(4)))
     assert len({prepared.test_hash for prepared in made}) == 1
     assert all(len(prepared.splits["train"]) == 3 for prepared in made)
     assert len(folders(tmp_path)) == 1
+    assert len(written) == 3, "three splits, by one of the four"
+
+
+def test_waiting_for_another_process_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    prepare(Sentences(), Words(), tmp_path)
+    (folder,) = folders(tmp_path)
+    shutil.rmtree(folder)
+    said = Event()
+    handler = logging.Handler()
+    handler.emit = lambda record: said.set()  # type: ignore[method-assign]
+    with (
+        caplog.at_level(logging.INFO, logger=data.preparation.__name__),
+        folder.with_name(f".{folder.name}.lock").open() as lock,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        logging.getLogger(data.preparation.__name__).addHandler(handler)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        waiting = pool.submit(prepare, Sentences(), Words(), tmp_path)
+        assert said.wait(10)
+        assert not waiting.done()
+        fcntl.flock(lock, fcntl.LOCK_UN)
+        assert len(waiting.result(10).splits["train"]) == 3
+        logging.getLogger(data.preparation.__name__).removeHandler(handler)
+    assert f"waiting for another process that prepares {folder}" in caplog.text
+
+
+def test_a_disk_too_full_is_found_before_the_work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pairs = [("word " * 1000, "Wort " * 1000)] * 10
+    corpus = Sentences(train=pairs)
+
+    def disk(free: int) -> None:
+        monkeypatch.setattr(data.preparation.shutil, "disk_usage", lambda path: SimpleNamespace(free=free))
+
+    disk(10_400_000)
+    with pytest.raises(RuntimeError) as error:
+        prepare(corpus, Words(), tmp_path)
+    assert str(error.value) == (
+        f"preparing sentences needs up to 10.5 MB below {tmp_path / 'translation'} (paths.cache_dir),"
+        " where 10.4 MB are free"
+    )
+    assert not folders(tmp_path)
+    disk(10_510_000)
+    for vocabulary in (Words(), Characters()):
+        prepare(corpus, vocabulary, tmp_path)
+    for folder in folders(tmp_path):
+        assert sum(path.stat().st_size for path in folder.iterdir()) < 510_000, "the estimate is a bound"
 
 
 @pytest.fixture
@@ -203,6 +311,19 @@ def test_an_empty_split(tmp_path: Path, split: str) -> None:
         prepare(Sentences(**{split: []}), Words(), tmp_path)
 
 
+def test_a_missing_column(tmp_path: Path) -> None:
+    class Renamed(Sentences):
+        def load(self) -> dict[str, Dataset]:
+            splits = super().load()
+            return splits | {"val": splits["val"].rename_column("target", "translation")}
+
+    with pytest.raises(
+        ValueError, match="val of corpus sentences has no column target; it has source, trans"
+    ):
+        prepare(Renamed(), Words(), tmp_path)
+    assert not (tmp_path / "translation").exists()
+
+
 def test_a_missing_split(tmp_path: Path) -> None:
     corpus = Sentences()
     del corpus.pairs["val"]
@@ -218,13 +339,28 @@ def test_alignments_must_fit_the_tokens(tmp_path: Path) -> None:
     assert len(folders(tmp_path)) == 1
 
 
+def test_the_row_whose_alignment_does_not_fit_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data.preparation, "_CHUNK", 2)
+    train = [("x", "D")] * 5 + [("x", "two!")]  # a mark of its own, which splitting at blanks does not see
+    with pytest.raises(ValueError, match=r"train, row 5: 2 alignment positions for 3 target tokens"):
+        prepare(Aligned(train=train), Words(), tmp_path)
+
+
+def test_the_folder_may_lie_below_the_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    prepare(Sentences(), Words(), Path("~/cache"))
+    assert len(folders(tmp_path / "cache")) == 1
+
+
 def test_the_test_hash_is_over_raw_pairs_in_order(tmp_path: Path) -> None:
     def test_hash(*pairs: tuple[str, str]) -> str:
         return prepare(Sentences(test=list(pairs)), Words(), tmp_path).test_hash
 
     one, two = ("a", "b c"), ("d  e", "f")
     hashes = [test_hash(one, two), test_hash(two, one), test_hash(one), test_hash(one, ("d e", "f"))]
-    hashes += [test_hash(("a b", "c"), two), test_hash(one, ("d  e", "f "))]
+    hashes += [test_hash(("a b", "c"), two), test_hash(("ab", " c"), two), test_hash(one, ("d  e", "f "))]
     assert len(set(hashes)) == len(hashes)
     assert test_hash(one, two) == hashes[0]
     again = prepare(Sentences(test=[one, two], val=[("q", "r")]), Characters(), tmp_path)

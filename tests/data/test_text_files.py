@@ -15,9 +15,9 @@ def write(path: Path, content: bytes) -> Path:
 
 @pytest.mark.parametrize("name", ["a.en", "a.en.gz"])
 def test_lines(tmp_path: Path, name: str) -> None:
-    content = "\ufeffzwei  Bretter\u00a0\r\nein\u2028Satz\tmit \x0b allem\nletzte Zeile ohne Ende"
+    content = "\ufeffzwei  Bretter \r\nein\u2028Satz\tmit \x0b allem\nletzte Zeile ohne Ende"
     assert read_lines(write(tmp_path / name, content.encode())) == [
-        "zwei  Bretter\u00a0",
+        "zwei  Bretter ",  # nothing but the line's end is cut off
         "ein\u2028Satz\tmit \x0b allem",  # only a line feed ends a line: both sides would get out of step
         "letzte Zeile ohne Ende",
     ]
@@ -31,8 +31,14 @@ def test_undecodable_bytes_are_located(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [gzip.compress(b"text\n" * 100)[:-9], b"no archive", gzip.compress(b"text" * 99)[:14]],
-    ids=["cut at the end", "no archive", "cut at the beginning"],  # an archive holds the time it was made
+    [
+        gzip.compress(b"text\n" * 100)[:-9],
+        b"no archive",
+        gzip.compress(b"text" * 99)[:14],
+        gzip.compress(b"text")[:10] + b"\xff" * 20,
+    ],
+    # by name, because an archive holds the time it was made
+    ids=["cut at the end", "no archive", "cut at the beginning", "overwritten"],
 )
 def test_damaged_archives(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.gz").write_bytes(content)
@@ -55,8 +61,16 @@ def test_unequal_counts_name_the_file_that_ends_first(tmp_path: Path, longer: st
         read_pairs(paths["source"], paths["target"])
 
 
-@pytest.mark.parametrize("blank", [b"", b"  \t", "\u00a0".encode(), b"\r"])
+@pytest.mark.parametrize("blank", [b"", b"  \t", "\u00a0".encode(), b"\r", "\ufeff".encode()])
 def test_blank_lines_are_located(tmp_path: Path, blank: bytes) -> None:
     source, target = write(tmp_path / "s", b"a\nb\nc\n"), write(tmp_path / "t", b"a\n" + blank + b"\nc\n")
     with pytest.raises(ValueError, match=r"t, line 2 is empty"):
         read_pairs(source, target)
+
+
+def test_all_blank_lines_are_named_but_not_thousands(tmp_path: Path) -> None:
+    source, target = write(tmp_path / "s", b"\nb\n\nd\n"), write(tmp_path / "t", b"a\n\nc\nd\n")
+    with pytest.raises(ValueError, match=r"s, line 1 is empty; .*s, line 3 .*; .*t, line 2 is empty: remove"):
+        read_pairs(source, target)
+    with pytest.raises(ValueError, match=r"line 4 is empty; .*line 5 is empty; and 45 more: remove"):
+        read_pairs(write(source, b"\n" * 50), write(target, b"x\n" * 50))

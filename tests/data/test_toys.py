@@ -35,6 +35,11 @@ def test_no_row_stands_twice() -> None:
     assert len(set(rows)) == len(rows) == 55
 
 
+def test_numbers_at_their_limits() -> None:
+    rows = Copy(seed=1, **SMALL | {"symbols": 26, "minimum_length": 4, "maximum_length": 4}).load()["train"]
+    assert {len(source.split()) for source in rows["source"]} == {4}
+
+
 def test_the_seed_is_the_data() -> None:
     assert Copy(seed=1, **SMALL).load()["test"][:] == Copy(seed=1, **SMALL).load()["test"][:]
     assert Copy(seed=1, **SMALL).load()["test"][:] != Copy(seed=2, **SMALL).load()["test"][:]
@@ -46,6 +51,7 @@ def test_the_seed_is_the_data() -> None:
     ("options", "message"),
     [
         ({"symbols": 27}, "symbols must be 1 to 26, got 27"),
+        ({"symbols": 0}, "symbols must be 1 to 26, got 0"),
         ({"minimum_length": 6, "maximum_length": 5}, "got 6 and 5"),
         ({"minimum_length": 0}, "minimum_length"),
         ({"test": 0}, "test must be at least 1, got 0"),
@@ -53,6 +59,7 @@ def test_the_seed_is_the_data() -> None:
             {"symbols": 2, "minimum_length": 1, "maximum_length": 3},
             "270 different rows are too many.*allow 7",
         ),
+        ({"symbols": 2, "minimum_length": 9, "maximum_length": 9}, "270 .*allow 256"),
     ],
 )
 def test_senseless_numbers(options: dict[str, int], message: str) -> None:

@@ -5,6 +5,7 @@ import logging
 import random
 import re
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,11 @@ def ready(cache: Path, corpus: Corpus | None = None, **options: Any) -> Translat
 
 def order(data: TranslationData, epochs: int = 1) -> list[list[int]]:
     loader = data.train_dataloader()
-    return [batch.index.tolist() for _ in range(epochs) for batch in loader]
+    seen = []
+    for epoch in range(epochs):
+        loader.batches.set_epoch(epoch)
+        seen += [batch.index.tolist() for batch in loader]
+    return seen
 
 
 @pytest.fixture(scope="module")
@@ -118,7 +123,30 @@ def test_every_item_once(cache: Path, workers: int) -> None:
     for loader, size in loaders:
         batches = list(loader)
         assert len(batches) == len(loader)
+        assert loader.num_workers == workers
         assert sorted(i for batch in batches for i in batch.index.tolist()) == list(range(size))
+
+
+def test_processes_share_every_split(cache: Path) -> None:
+    shares: list[list[list[int]]] = []
+    for rank in range(2):
+        data = ready(cache, batch_tokens=100)
+        data.trainer = SimpleNamespace(world_size=2, global_rank=rank)  # type: ignore[assignment]
+        loaders = [data.train_dataloader(), data.val_dataloader(), *data.test_dataloader()]
+        shares.append([[i for batch in loader for i in batch.index.tolist()] for loader in loaders])
+    for one, other, size in zip(*shares, (300, 20, 30), strict=True):
+        assert sorted(one + other) == list(range(size))
+        assert one
+        assert other
+
+
+def test_validation_has_one_order_longest_first(cache: Path) -> None:
+    data = ready(cache, batch_tokens=20)
+    orders = [[batch.index.tolist() for batch in data.val_dataloader()] for _ in range(2)]
+    assert orders[0] == orders[1]
+    longest = [int(batch.source.lengths.max()) for batch in data.val_dataloader()]
+    assert len(longest) > 10
+    assert longest == sorted(longest, reverse=True)
 
 
 def test_a_corpus_without_alignment_has_none(cache: Path) -> None:
@@ -146,6 +174,12 @@ def test_spec(cache: Path) -> None:
     assert spec.source is not None
     assert spec.target is not None
     assert (spec.source.language, spec.target.language) == ("en", "de")
+    lines = [("a b", "d")]
+    other = ready(cache, Lines(train=lines, val=lines, test=lines), tokenizer=Words(joint=False)).spec
+    lines = [("a b", "e")]
+    another = ready(cache, Lines(train=lines, val=lines, test=lines), tokenizer=Words(joint=False)).spec
+    assert other.source == another.source
+    assert other.vocabulary_hash != another.vocabulary_hash, "of both sides"
 
 
 def test_there_is_no_spec_before_setup(cache: Path) -> None:
@@ -175,6 +209,11 @@ def test_long_pairs_are_counted_never_silently_lost(cache: Path, caplog: pytest.
     assert "val: 1 of 4 pairs truncated" in caplog.text
     train = list(data.train_dataloader())
     assert sorted(i for batch in train for i in batch.index.tolist()) == [1, 3]
+    assert data.spec.source is not None
+    codec = TextCodec(data.spec.source)
+    for batch in train:
+        for index, text, ids in zip(batch.index, batch.source_text, batch.source.ids, strict=True):
+            assert text == rows[index][0] == codec.decode(ids.tolist())
     (batch,) = data.val_dataloader()
     row = batch.index.tolist().index(0)
     assert batch.source.lengths[row] == 3
@@ -254,7 +293,8 @@ def test_the_corpus_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.Monke
     (code,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     (tmp_path / "corpus_of_the_guide.py").write_text(code, encoding="utf-8")
     for split in ("train", "val", "test"):
-        (tmp_path / f"{split}.tsv").write_text("a man\teen man\nwomen\tvrouwen\n", encoding="utf-8")
+        (tmp_path / f"{split}.en").write_text("a man\nwomen\n", encoding="utf-8")
+        (tmp_path / f"{split}.nl").write_text("een man\nvrouwen\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     corpus = importlib.import_module("corpus_of_the_guide").MyCorpus(folder=str(tmp_path))
     (batch,) = ready(tmp_path, corpus).val_dataloader()

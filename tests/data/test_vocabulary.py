@@ -75,7 +75,7 @@ def test_characters_are_single() -> None:
     ("kind", "options", "message"),
     [
         (Bpe, {"size": 4}, "size .* got 4"),
-        (Words, {"size": 0}, "size .* got 0"),
+        (Words, {"size": 4}, "size .* got 4"),
         (Words, {"minimum_count": 0}, "got 0"),
     ],
 )

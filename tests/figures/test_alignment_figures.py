@@ -178,6 +178,7 @@ assert before == {key: matplotlib.rcParams[key] for key in before}
         ("机器翻译", 8, "机器翻译"),
         ("机器翻译", 7, "机器翻…"),
         ("机器翻译", 6, "机器…"),
+        ("\uff21\uff22", 3, "\uff21…"),  # wide letters
         ("e\u0301e\u0301", 2, "e\u0301e\u0301"),
         ("a   bcdef", 4, "a…"),
         ("a\nb", 9, "a·b"),

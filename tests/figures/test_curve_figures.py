@@ -1,5 +1,7 @@
 """Curves: the given numbers under the given names."""
 
+from itertools import pairwise
+
 import pytest
 from matplotlib.figure import Figure
 
@@ -35,6 +37,28 @@ def test_a_learning_curve_shows_its_values() -> None:
     assert [list(line.get_ydata()) for line in axes.lines] == [[float(number)] * 30 for number in range(12)]
     assert (axes.get_xlabel(), axes.get_ylabel()) == ("step", "val/bleu")
     assert legend(figure) == list(curves)
+    assert png(figure).startswith(b"\x89PNG")
+
+
+def test_curves_stand_on_zero_in_front_of_bars_that_do_not_overlap() -> None:
+    curve = ([24.0, 5.5, 7.0], [30.0, 29.0, 27.0], [10, 40, 3])
+    scores, sentences = bleu_by_length({"a": curve, "b": curve}).axes
+    assert scores.get_ylim()[0] == 0
+    assert scores.get_zorder() > sentences.get_zorder()
+    bars = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in sentences.patches)
+    assert len(bars) == 3, "once for both models"
+    assert all(left < right for left, right in bars)
+    assert all(one[1] < other[0] for one, other in pairwise(bars))
+
+
+def test_marks_leave_a_long_curve_visible() -> None:
+    (axes,) = learning_curve({"a": (range(300), [1.0] * 300), "b": ([1], [1.0])}, metric="loss").axes
+    assert [line.get_markevery() for line in axes.lines] == [15, 1]
+
+
+def test_dollars_are_only_signs() -> None:
+    broken = "$\\frac$"
+    figure = learning_curve({broken: ([1.0], [2.0])}, metric=broken, title=broken, steps=broken)
     assert png(figure).startswith(b"\x89PNG")
 
 

@@ -50,3 +50,8 @@ def test_objects_are_refused_even_when_asked_for(tmp_path: Path) -> None:
     torch.save({"path": Path("x")}, tmp_path / "a.ckpt")
     with pytest.raises(UnpicklingError):
         AtomicIO().load_checkpoint(tmp_path / "a.ckpt", weights_only=False)
+
+
+def test_options_of_remote_storage_are_not_ignored(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="storage_options are not supported"):
+        AtomicIO().save_checkpoint({}, tmp_path / "a.ckpt", storage_options={"region": "x"})

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+from lightning.pytorch.utilities import rank_zero_only
 
 from zoo.runs.metrics import MetricsFile, Value, read_metrics
 
@@ -14,8 +15,8 @@ def test_every_value_is_a_row(tmp_path: Path) -> None:
     logger.log_metrics({"train/loss": 0.5, "train/odd, name": torch.tensor(2)}, step=3)
     logger.log_metrics({"val/loss": 0.25}, step=3)
     logger.log_metrics({}, step=4)
-    assert logger.path.read_text() == (
-        'step,name,value\n3,train/loss,0.5\n3,"train/odd, name",2.0\n3,val/loss,0.25\n'
+    assert logger.path.read_bytes() == (
+        b'step,name,value\n3,train/loss,0.5\n3,"train/odd, name",2.0\n3,val/loss,0.25\n'
     )
     assert list(read_metrics(logger.path))[1] == Value(3, "train/odd, name", 2.0)
 
@@ -32,6 +33,12 @@ def test_a_second_process_continues_the_file(tmp_path: Path) -> None:
     for step in (1, 2):
         MetricsFile(tmp_path / "metrics.csv").log_metrics({"a": 0.1}, step=step)
     assert (tmp_path / "metrics.csv").read_text() == "step,name,value\n1,a,0.1\n2,a,0.1\n"
+
+
+def test_the_first_process_writes_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rank_zero_only, "rank", 1)
+    MetricsFile(tmp_path / "metrics.csv").log_metrics({"a": 1.0}, step=1)
+    assert not (tmp_path / "metrics.csv").exists()
 
 
 def test_values_survive_exactly(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ def _item(number: int) -> dict[str, object]:
 def test_one_line_per_item_of_every_split(tmp_path: Path) -> None:
     write_predictions(tmp_path, {"test": [_item(0), _item(1)], "test_unseen_formats": [_item(0)]})
     lines = (tmp_path / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
+    assert "ü" in lines[0], "for people, too"
     assert [json.loads(line) for line in lines] == [
         {"split": "test", **_item(0)},
         {"split": "test", **_item(1)},
@@ -38,6 +39,6 @@ def test_a_failed_write_leaves_the_old_file(tmp_path: Path, monkeypatch: pytest.
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.os, "fsync", full_disk)
-    with pytest.raises(OSError, match="No space left"):
+    with pytest.raises(OSError, match=r"no space left to write .*predictions\.jsonl"):
         write_predictions(tmp_path, {"test": [_item(0)] * 100})
     assert (tmp_path / "predictions.jsonl").read_bytes() == before

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from zoo.runs.publish import BEGIN, END, publish, tables
+from zoo.runs import publish as module
+from zoo.runs.publish import fault_table, publish, tables
 
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 MACHINE = {"processor": "Some CPU", "cores": 2, "threads": 2}
 
 
@@ -45,7 +47,9 @@ def make_run(folder: Path, content: dict[str, Any]) -> Path:
     rows = ["step,name,value", "2,train/seconds,30.0", "2,val/exact_match,0.25", "4,train/seconds,60.0"]
     (folder / "metrics.csv").write_text("\n".join([*rows, "4,val/exact_match,0.5"]) + "\n", encoding="utf-8")
     line = {"split": "test", "input": "a b c", "references": ["x y z w"], "prediction": "x y z w"}
-    (folder / "predictions.jsonl").write_text(json.dumps(line) + "\n", encoding="utf-8")
+    other = {**line, "split": "test_unseen", "input": "a b c d e f g h i j"}
+    lines = f"{json.dumps(line)}\n{json.dumps(other)}\n"
+    (folder / "predictions.jsonl").write_text(lines, encoding="utf-8")
     return folder
 
 
@@ -62,15 +66,36 @@ def test_seeds_of_one_configuration_are_one_row_with_mean_and_deviation() -> Non
     assert "(Some CPU, 2 cores, threads: 2)" in text
 
 
+def test_rows_are_configurations_and_columns_name_their_split() -> None:
+    unseen = {"test_unseen": {"exact_match": 0.25}}
+    text = tables(
+        [
+            {**results(10, 0.5, alignment_accuracy=0.75), **unseen},
+            {**results(2, 0.5, alignment_accuracy=0.75), **unseen},
+            {**results(2, 1.0, hashed="b"), **unseen},  # the same name, another configuration
+        ]
+    )
+    _, head, _, first, second = [line for line in text.splitlines() if line]
+    assert head.startswith(
+        "| run | seeds | exact_match | alignment_accuracy | exact_match (test_unseen) | par"
+    )
+    assert first.startswith("| toy | 2, 10 | 0.500 ± 0.000 | 0.750 ± 0.000 | 0.250 ± 0.000 | ")
+    assert second.startswith("| toy | 2 | 1.000 |  | 0.250 | ")
+
+
 def test_bleu_is_shown_for_languages_only() -> None:
     assert "bleu" not in tables([results(1, 0.5)])
     assert "| 50.0 | 48.0 |" in tables([results(1, 0.5, bleu_tok_lc=48.0)])
 
 
 def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: Path, tmp_path: Path) -> None:
+    speed = project / "results" / "speed" / "speed.json"  # measured by a benchmark: no run
+    speed.parent.mkdir(parents=True)
+    speed.write_text("{}", encoding="utf-8")
     publish([make_run(tmp_path / "run", results(1, 0.5))], project)
     kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
     assert kept["learning_curve"] == {"step": [2, 4], "seconds": [30.0, 60.0], "value": [0.25, 0.5]}
+    assert "bleu_by_source_words" not in kept, "a toy is no language"
     readme = (project / "README.md").read_text(encoding="utf-8")
     assert readme.startswith(f"before\n{BEGIN}\n")
     assert readme.endswith(f"{END}\nafter\n")
@@ -80,7 +105,22 @@ def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: P
     assert (project / "README.md").read_text(encoding="utf-8") == readme
 
 
-def test_translations_are_kept_by_length_and_drawn(project: Path, tmp_path: Path) -> None:
+def test_a_sweep_of_one_job_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", results(1, 0.5, name="0"))
+    overrides = {"overrides": ["experiment=toy", "attention=dot", "seed=1"]}
+    (run / "status.json").write_text(json.dumps(overrides), encoding="utf-8")
+    publish([run], project)
+    assert (project / "results" / "toy" / "attention=dot_seed1.json").exists()
+
+
+def test_translations_are_kept_by_length_and_drawn(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[Any] = []
+    draw = module.draw_learning_curve
+    monkeypatch.setattr(
+        module, "draw_learning_curve", lambda curves, **named: drawn.append(curves) or draw(curves, **named)
+    )
     publish([make_run(tmp_path / "run", results(1, 0.5, bleu_tok_lc=48.0))], project)
     kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
     assert kept["bleu_by_source_words"] == {
@@ -92,8 +132,28 @@ def test_translations_are_kept_by_length_and_drawn(project: Path, tmp_path: Path
         "bleu_by_length.png",
         "learning_curve.png",
     }
+    assert drawn == [{"toy, seed 1": ([0.5, 1.0], [0.25, 0.5])}], "in minutes"
 
 
 def test_an_unfinished_run_is_refused(project: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"results\.json"):
         publish([tmp_path], project)
+
+
+def test_faults_are_a_table_of_their_own(project: Path) -> None:
+    readme = project / "README.md"
+    readme.write_text(
+        f"a\n<!-- faults:begin -->\nold\n<!-- faults:end -->\n{BEGIN}\n{END}\nz\n", encoding="utf-8"
+    )
+    publish([], project)
+    assert "old" in readme.read_text(encoding="utf-8"), "nothing was measured, nothing is changed"
+    faults = [{"fault": "SIGKILL", "times": 20, "lost": "nothing"}]
+    (project / "results").mkdir(exist_ok=True)
+    (project / "results" / "faults.json").write_text(json.dumps(faults), encoding="utf-8")
+    publish([], project)
+    text = readme.read_text(encoding="utf-8")
+    assert "old" not in text
+    assert "| SIGKILL | 20 | nothing |\n" in text
+    assert text.startswith("a\n<!-- faults:begin -->\n")
+    assert text.endswith(f"{END}\nz\n")
+    assert fault_table(faults).count("|\n") == 3

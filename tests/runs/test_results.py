@@ -72,6 +72,12 @@ def _with(key: str, value: Any) -> dict[str, Any]:
         ("trainer.max_epochs", 10),
         ("trainer.max_steps", 100),
         ("trainer.devices", 2),
+        ("trainer.num_nodes", 2),
+        ("trainer.max_time", "00:01:00:00"),
+        ("trainer.limit_train_batches", 10),
+        ("trainer.gradient_clip_val", 1.0),
+        ("trainer.gradient_clip_algorithm", "value"),
+        ("trainer.accumulate_grad_batches", 2),
     ],
 )
 def test_the_hash_covers_whatever_changes_a_result(key: str, value: Any) -> None:
@@ -101,8 +107,19 @@ def test_the_hash_leaves_out_where_things_lie() -> None:
     assert config_hash(elsewhere) == config_hash(CONFIG)
 
 
+def test_only_what_lies_below_a_configured_path_is_left_out() -> None:
+    files = {"files": ["/home/a/cache/x", "/home/a/cachet"]}
+    moved = {"files": ["/mnt/b/x", "/home/a/cachet"]}
+    paths = {"paths": CONFIG["paths"] | {"data_dir": "/mnt/b"}}
+    assert config_hash(CONFIG | {"task": files}) == config_hash(CONFIG | {"task": moved} | paths)
+    assert config_hash(CONFIG | {"task": files}) != config_hash(CONFIG | {"task": {"files": []}})
+
+
 def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:
-    assert config_hash(dict(reversed(CONFIG.items()))) == config_hash(CONFIG)
+    def turned(node: Any) -> Any:
+        return {key: turned(node[key]) for key in reversed(node)} if isinstance(node, dict) else node
+
+    assert config_hash(turned(CONFIG)) == config_hash(CONFIG)
 
 
 def test_every_field(tmp_path: Path) -> None:
@@ -152,6 +169,11 @@ def test_every_field(tmp_path: Path) -> None:
 
 def test_versions_name_what_can_change_a_number() -> None:
     assert {"python", "torch", "lightning", "sacrebleu", "tokenizers", "attention-zoo"} <= set(versions())
+
+
+def test_what_is_not_installed_has_no_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_PACKAGES", ("torch", "nowhere-to-be-found"))
+    assert set(versions()) == {"python", "torch"}
 
 
 @pytest.fixture

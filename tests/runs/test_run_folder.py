@@ -44,6 +44,12 @@ def test_names_are_safe_and_short(tmp_path: Path, name: str) -> None:
     assert len(folder.name) <= 100
 
 
+def test_the_id_is_the_names_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = create_run_folder(tmp_path, "run")
+    monkeypatch.chdir(folder)
+    assert short_id(folder) == short_id(Path()) == folder.name[-8:]
+
+
 def test_day_folder_is_named_after_the_day(tmp_path: Path) -> None:
     assert re.fullmatch(r"\d{4}-\d\d-\d\d", day_folder(tmp_path).name)
 
@@ -51,7 +57,7 @@ def test_day_folder_is_named_after_the_day(tmp_path: Path) -> None:
 def test_a_parent_that_cannot_hold_folders_is_named(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.touch()
-    with pytest.raises(OSError, match=re.escape(str(file))):
+    with pytest.raises(NotADirectoryError, match=re.escape(f"a run's folder in {file}")):
         create_run_folder(file, "run")
-    with pytest.raises(OSError, match=re.escape(str(file / "below"))):
+    with pytest.raises(NotADirectoryError, match=re.escape(f"a run's folder in {file / 'below'}")):
         create_run_folder(file / "below", "run")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from zoo.runs.status import State, StatusFile
+from zoo.runs.lock import RunLock
+from zoo.runs.status import Progress, State, StatusFile
 
 
 def test_a_run_from_start_to_end(tmp_path: Path) -> None:
@@ -34,7 +35,8 @@ def test_the_file_holds_exactly_the_agreed_fields(tmp_path: Path) -> None:
     StatusFile(tmp_path).start()
     written = json.loads((tmp_path / "status.json").read_text())
     assert set(written) == {
-        *("state", "exit_code", "exception", "start", "end", "overrides", "host", "pid", "heartbeat")
+        *("state", "exit_code", "exception", "start", "end", "overrides", "host", "pid", "heartbeat"),
+        "progress",
     }
     assert written["state"] == "running"
 
@@ -69,6 +71,35 @@ def test_a_running_process_that_is_gone_reads_killed(tmp_path: Path) -> None:
     assert status.read().state is State.FINISHED, "only a running one can be killed"
     status.path.write_text(json.dumps(values | {"host": "elsewhere"}))
     assert status.read().state is State.RUNNING, "nothing is known of another host's processes"
+    long_ago = {"host": "elsewhere", "heartbeat": "2000-01-01T00:00:00+00:00"}
+    status.path.write_text(json.dumps(values | long_ago))
+    assert status.read().state is State.KILLED, "but its silence says enough"
+
+
+def test_a_living_process_that_runs_something_else_is_not_this_run(tmp_path: Path) -> None:
+    """After a reboot another program may have the process number of the run."""
+    (tmp_path / "config.yaml").write_text("seed: 1\n")
+    status = StatusFile(tmp_path)
+    with RunLock(tmp_path):
+        status.start()
+        assert status.read().state is State.RUNNING
+    assert status.read().state is State.KILLED
+
+
+def test_progress_is_kept_by_heartbeats_without(tmp_path: Path) -> None:
+    status = StatusFile(tmp_path)
+    status.start()
+    progress = Progress(step=3, steps=8, seconds_left=2.5, metric="val/bleu", best=1.5)
+    status.beat(progress)
+    status.beat()
+    assert status.read().progress == progress
+
+
+def test_a_long_exception_is_cut(tmp_path: Path) -> None:
+    status = StatusFile(tmp_path)
+    status.start()
+    status.end(State.FAILED, exit_code=1, exception=ValueError("x" * 10**5))
+    assert len(status.read().exception or "") == 2000
 
 
 def test_errors_name_the_file(tmp_path: Path) -> None:

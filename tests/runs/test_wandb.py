@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import socket
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import pytest
 from zoo.callbacks.media import log_image, log_table
 from zoo.runs import wandb
 from zoo.runs.folder import create_run_folder, short_id
+from zoo.runs.metrics import MetricsFile
 from zoo.runs.wandb import WandbLogger
 
 KEY = "0123456789" * 4
@@ -128,19 +130,39 @@ def test_nothing_happens_before_the_first_use(tmp_path: Path) -> None:
     assert not (tmp_path / "common").exists()
 
 
+def _closed_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
 def test_a_server_that_does_not_answer_is_no_reason_to_fail(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, connections: list[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("WANDB_API_KEY", KEY)
-    logger = _logger(tmp_path, timeout=2.0)
+    monkeypatch.setenv("WANDB_BASE_URL", f"http://127.0.0.1:{_closed_port()}")
+    logger = _logger(tmp_path, timeout=1.0)
+    segments = tmp_path / "common" / "wandb"
+    earlier = segments / f"run-20260101_000000-{logger._id}"  # online, before the run was resumed
+    earlier.mkdir(parents=True)
     with caplog.at_level(logging.WARNING, logger=wandb.__name__):
         logger.log_metrics({"train/loss": 1.0}, step=1)
     logger.finish(exit_code=0)
-    assert connections, "a user who is logged in wants to be online"
     assert "cannot be reached, the run is logged offline" in caplog.text
     records = _records(tmp_path, str(logger._id))
     assert [row["train/loss"] for row in _history(records)] == [1.0]
     assert [ended["exit_code"] for ended in _of(records, "exit")] == [0]
+    assert list(segments.glob("run-*")) == [earlier], "no empty run of the failed attempt"
+
+
+def test_who_stays_offline_sends_no_crash_reports_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WANDB_MODE", "disabled")
+    monkeypatch.delenv("WANDB_ERROR_REPORTING")
+    logger = _logger(tmp_path)
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    logger.finish(exit_code=0)
+    assert os.environ["WANDB_ERROR_REPORTING"] == "false"
 
 
 @pytest.mark.parametrize(
@@ -151,6 +173,7 @@ def test_a_server_that_does_not_answer_is_no_reason_to_fail(
         ("online", False, "offline"),
         ("offline", True, "offline"),
         ("dryrun", True, "offline"),
+        ("Offline", True, "offline"),
         ("disabled", True, "disabled"),
     ],
 )
@@ -162,6 +185,32 @@ def test_online_only_for_who_is_logged_in_and_wants_it(
     if key:
         monkeypatch.setenv("WANDB_API_KEY", KEY)
     assert wandb.mode() == expected
+
+
+def test_a_key_may_lie_in_other_places(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    login = f"machine api.wandb.ai login user password {KEY}\n"
+    (tmp_path / ".netrc").write_text("no such\nthing")
+    assert wandb.mode() == "offline"
+    (tmp_path / "_netrc").write_text(login)
+    assert wandb.mode() == "online"
+    monkeypatch.setenv("NETRC", str(tmp_path / "elsewhere"))
+    assert wandb.mode() == "offline"
+    (tmp_path / "elsewhere").write_text(login)
+    assert wandb.mode() == "online"
+
+
+def test_nothing_that_happens_at_the_end_is_a_reason_to_fail(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Broken:
+        def finish(self, exit_code: int) -> None:
+            raise ConnectionError("the server went away")
+
+    logger = _logger(tmp_path)
+    logger._experiment = Broken()
+    with caplog.at_level(logging.WARNING, logger=wandb.__name__):
+        wandb.finish([MetricsFile(tmp_path / "metrics.csv"), logger], exit_code=0)
+    assert "W&B did not finish cleanly: the server went away" in caplog.text
 
 
 def test_a_key_in_netrc_is_a_login_at_its_own_host_only(

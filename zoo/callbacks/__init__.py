@@ -3,7 +3,10 @@
 from zoo.callbacks.alignments import AlignmentFigures
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
 from zoo.callbacks.heartbeat import Heartbeat
+from zoo.callbacks.last_checkpoint import LastCheckpoint
+from zoo.callbacks.memory_advice import MemoryAdvice
 from zoo.callbacks.progress import Progress
+from zoo.callbacks.random_state import RandomState
 from zoo.callbacks.samples import SampleTable
 from zoo.callbacks.self_description import SelfDescription
 from zoo.callbacks.step_axis import StepAxis
@@ -14,7 +17,10 @@ __all__ = [
     "Diverged",
     "DivergenceGuard",
     "Heartbeat",
+    "LastCheckpoint",
+    "MemoryAdvice",
     "Progress",
+    "RandomState",
     "SampleTable",
     "SelfDescription",
     "StepAxis",

@@ -1,6 +1,7 @@
 """Pictures of what the model attends to, while it learns."""
 
 from pathlib import Path
+from typing import Any
 
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
@@ -35,6 +36,14 @@ class AlignmentFigures(Callback):
         self._sentences = sentences
         self._every = every_n_validations
         self._validations = 0
+
+    def state_dict(self) -> dict[str, Any]:
+        """How many validations there have been."""
+        return {"validations": self._validations}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Counts on."""
+        self._validations = state_dict["validations"]
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws validation sentences."""

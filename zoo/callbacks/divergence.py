@@ -1,6 +1,7 @@
 """Stops a run whose numbers are no longer numbers, before it saves them."""
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import lightning.pytorch as pl
@@ -8,51 +9,75 @@ import torch
 from lightning.pytorch import Callback
 from torch import Tensor
 
+from zoo.batch import TranslationBatch
+
+_SHOWN = 20
+"""Items that a message names; `Diverged.items` has all."""
+
 
 class Diverged(RuntimeError):
-    """The loss or the weights became NaN or infinite.
+    """The loss or the weights became NaN, infinite, or absurdly large.
 
     Attributes:
         step: the training step after which this was so.
+        items: positions in the data of the batch of that step.
     """
 
-    def __init__(self, what: str, step: int) -> None:
+    def __init__(self, what: str, step: int, items: Sequence[int] = ()) -> None:
+        shown = ", ".join(str(item) for item in items[:_SHOWN])
+        more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+        batch = f", on the batch of training items {shown}{more}" if items else ""
         super().__init__(
-            f"training diverged: {what} not finite at step {step}; the last checkpoint is from before. "
+            f"training diverged: {what} at step {step}{batch}; the last checkpoint is from before. "
             "Try a lower learning rate, a longer warm-up or tighter gradient clipping"
         )
-        self.step = step
+        self.step, self.items = step, list(items)
 
 
 class _Flag(NamedTuple):
     step: int
-    finite: Tensor
+    loss: Tensor
+    items: Tensor
     copied: torch.cuda.Event | None
 
 
 class DivergenceGuard(Callback):
     """Raises `Diverged` within one step, and lets no checkpoint be written of a state that is not finite.
 
-    The flag is computed on the device and copied without waiting; it is read one step later, when it has long
-    arrived, so that the device never waits for the host. Before a validation or a checkpoint it is read at
-    once.
+    The loss is copied without waiting and looked at one step later, when it has long arrived, so that the
+    device never waits for the host. Before a validation or a checkpoint it is looked at at once.
+
+    Args:
+        largest_loss: anything beyond counts as diverged, too.
+
+    Raises:
+        ValueError: the largest loss is not positive.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, largest_loss: float = 1e4) -> None:
+        if not largest_loss > 0:
+            raise ValueError(f"largest_loss must be positive, got {largest_loss}")
+        self._largest_loss = largest_loss
         self._flag: _Flag | None = None
+        self._items: Tensor | None = None
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Forgets another fit's flag."""
-        self._flag = None
+        self._flag = self._items = None
 
     def on_train_batch_end(
-        self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, *_: object
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: TranslationBatch,
+        batch_idx: int,
     ) -> None:
-        """Reads the previous step's flag and raises this step's."""
-        previous = self._flag
+        """Looks at the previous step's loss and notes this step's."""
+        previous, self._items = self._flag, batch.index
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        self._flag = None if loss is None else _raise_flag(loss, trainer.global_step)
-        _read(previous)
+        self._flag = None if loss is None else _raise_flag(loss, batch.index, trainer.global_step)
+        _read(previous, self._largest_loss)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves the time of validating NaNs."""
@@ -69,27 +94,32 @@ class DivergenceGuard(Callback):
         self._read_now()
         weights = [value for value in checkpoint["state_dict"].values() if value.is_floating_point()]
         if not all(weight.isfinite().all() for weight in weights):
-            raise Diverged("weights are", trainer.global_step)
+            items = [] if self._items is None else self._items.tolist()
+            raise Diverged("weights are not finite", trainer.global_step, items)
 
     def _read_now(self) -> None:
         flag, self._flag = self._flag, None
-        _read(flag)
+        _read(flag, self._largest_loss)
 
 
-def _raise_flag(loss: Tensor, step: int) -> _Flag:
-    finite = loss.detach().isfinite().all()
+def _raise_flag(loss: Tensor, items: Tensor, step: int) -> _Flag:
+    loss = loss.detach().float().sum()
     copied = None
-    if finite.is_cuda:
-        finite = finite.to("cpu", non_blocking=True)  # into pinned memory: valid once the event has happened
+    if loss.is_cuda:
+        loss = loss.to("cpu", non_blocking=True)  # into pinned memory: valid once the event has happened
         copied = torch.cuda.Event()
         copied.record()
-    return _Flag(step, finite, copied)
+    return _Flag(step, loss, items, copied)
 
 
-def _read(flag: _Flag | None) -> None:
+def _read(flag: _Flag | None, largest_loss: float) -> None:
     if flag is None:
         return
     if flag.copied is not None:
         flag.copied.synchronize()
-    if not flag.finite:
-        raise Diverged("the loss is", flag.step)
+    loss = float(flag.loss)
+    if not math.isfinite(loss):
+        raise Diverged("the loss is not finite", flag.step, flag.items.tolist())
+    if abs(loss) > largest_loss:
+        what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
+        raise Diverged(what, flag.step, flag.items.tolist())

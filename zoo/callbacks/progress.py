@@ -6,10 +6,12 @@ from datetime import timedelta
 from typing import Any
 
 import lightning.pytorch as pl
-from lightning.pytorch.callbacks import RichProgressBar, Timer
+from lightning.pytorch.callbacks import RichProgressBar
 from lightning.pytorch.callbacks.progress.rich_progress import CustomTimeColumn, ProcessingSpeedColumn
 from rich import get_console
 from rich.progress import BarColumn
+
+from zoo.callbacks.pace import Pace
 
 log = logging.getLogger(__name__)
 
@@ -31,13 +33,13 @@ class Progress(RichProgressBar):
         self._lines = self.is_disabled
         self._seconds = seconds
         self._last_line = self._last_metrics = -float("inf")
-        self._began, self._first_step = 0.0, 0
+        self._pace = Pace()
         self._shown: dict[str, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the estimate."""
         super().on_train_start(trainer, pl_module)
-        self._began, self._first_step = time.monotonic(), trainer.global_step
+        self._pace.start(trainer)
         self._last_line = time.monotonic()
 
     def on_train_batch_end(
@@ -106,23 +108,10 @@ class Progress(RichProgressBar):
             shown["loss"] = f"{float(values['train/loss']):.3f}"
         if "train/tokens_per_second" in values:
             shown["tokens/s"] = f"{float(values['train/tokens_per_second']):,.0f}"
-        left = self._seconds_left(trainer)
+        left = self._pace.seconds_left(trainer)
         if left is not None:
             shown["left"] = str(timedelta(seconds=round(left)))
         return shown
-
-    def _seconds_left(self, trainer: pl.Trainer) -> float | None:
-        """Of the whole fit, validations included, by pace and time limit; None if unlimited."""
-        estimates = []
-        done, total = trainer.global_step - self._first_step, trainer.estimated_stepping_batches
-        if done and total != float("inf"):
-            pace = (time.monotonic() - self._began) / done
-            estimates.append(pace * max(0.0, total - trainer.global_step))
-        for callback in trainer.callbacks:  # type: ignore[attr-defined]
-            if isinstance(callback, Timer):
-                remaining = callback.time_remaining("train")
-                estimates += [] if remaining is None else [max(0.0, remaining)]
-        return min(estimates, default=None)
 
     def _line_is_due(self, trainer: pl.Trainer) -> bool:
         now = time.monotonic()

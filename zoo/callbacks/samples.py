@@ -1,6 +1,8 @@
 """What the model says, beside what it should say."""
 
+import os
 from pathlib import Path
+from typing import Any
 
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
@@ -32,6 +34,25 @@ class SampleTable(Callback):
         self._sentences = sentences
         self._every = every_n_validations
         self._validations = 0
+        self._loaded: dict[str, Any] | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """How many validations there have been, and how much samples.txt held."""
+        size = self._path.stat().st_size if self._path.exists() else 0
+        return {"validations": self._validations, "size": size}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Keeps it for the fit that is about to start."""
+        self._loaded = state_dict
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Counts on, and takes back what a resumed fit will show again."""
+        if self._loaded is None:
+            return
+        self._validations = self._loaded["validations"]
+        if trainer.is_global_zero and self._path.exists():
+            os.truncate(self._path, min(self._loaded["size"], self._path.stat().st_size))
+        self._loaded = None
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Shows them."""

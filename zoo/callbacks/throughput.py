@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from typing import Any
 
 import lightning.pytorch as pl
 import torch
@@ -28,7 +29,7 @@ class Throughput(Callback):
     def __init__(self) -> None:
         self.seconds = 0.0
         self.peak_memory_bytes = 0
-        self._began = self._mark = 0.0
+        self._earlier_seconds = self._began = self._mark = 0.0
         self._training_seconds = self._window_seconds = 0.0
         self._totals = {"tokens": 0, "sentences": 0}
         self._tokens: Tensor | int = 0
@@ -36,6 +37,29 @@ class Throughput(Callback):
         self._positions = self._sentences = 0
         self._gradient_norm: Tensor | None = None
         self._logged_step = 0
+        self._loaded: dict[str, Any] | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """The totals: a resumed run reports all of its parts together."""
+        return {
+            "seconds": self.seconds,
+            "training_seconds": self._training_seconds,
+            "totals": dict(self._totals),
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Keeps the totals for the fit that is about to start."""
+        self._loaded = state_dict
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Goes on from the totals; a checkpoint that is only tested changes nothing."""
+        if self._loaded is not None:
+            self._earlier_seconds = self.seconds = self._loaded["seconds"]
+            self._training_seconds = self._loaded["training_seconds"]
+            self._totals = dict(self._loaded["totals"])
+            self.peak_memory_bytes = self._loaded["peak_memory_bytes"]
+            self._loaded = None
 
     @property
     def per_second(self) -> dict[str, float]:
@@ -43,6 +67,15 @@ class Throughput(Callback):
         if not self._training_seconds:
             return {}
         return {name: total / self._training_seconds for name, total in self._totals.items()}
+
+    @property
+    def totals(self) -> dict[str, Any]:
+        """What results.json reports: seconds, per_second, peak_memory_bytes."""
+        return {
+            "seconds": self.seconds,
+            "per_second": self.per_second,
+            "peak_memory_bytes": self.peak_memory_bytes,
+        }
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the clocks."""
@@ -97,7 +130,7 @@ class Throughput(Callback):
         tokens, real = int(self._tokens), int(self._real)  # waits for the device: the clock is right after it
         now = time.perf_counter()
         seconds = self._window_seconds + now - self._mark
-        self._mark, self.seconds = now, now - self._began
+        self._mark, self.seconds = now, self._earlier_seconds + now - self._began
         self.peak_memory_bytes = max(self.peak_memory_bytes, _peak_memory(pl_module.device))
         values: dict[str, Tensor | float] = {
             "train/seconds": self.seconds,

@@ -69,13 +69,17 @@ def locate(target: object) -> type:
         found = getattr(found, part)
     if not isinstance(found, type):
         raise NotAllowed(f"{target!r} may not be built: it is not a class")
-    own = found.__module__.partition(".")[0] in _OWN
-    if not own and not issubclass(found, _bases()):
+    if not permitted(found):
         bases = ", ".join(base.__name__ for base in _bases())
         raise NotAllowed(
             f"{target!r} may not be built: neither defined in {' or '.join(_OWN)} nor derived from {bases}"
         )
     return found
+
+
+def permitted(kind: type) -> bool:
+    """True for classes that a configuration may build."""
+    return kind.__module__.partition(".")[0] in _OWN or issubclass(kind, _bases())
 
 
 def _similar(holder: object, name: str, part: str) -> str:

@@ -1,36 +1,20 @@
 """Finds everything that is wrong with a resolved configuration before any data is read."""
 
 import inspect
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-import torch
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-
 from zoo.config.allowed import locate
+from zoo.config.assembly import placeholder, refused
 from zoo.config.frozen import Config
-from zoo.config.instantiate import TARGET, instantiate, refusals
-from zoo.config.problems import ConfigError, Problem, joined, similar, unknown
+from zoo.config.instantiate import refusals
+from zoo.config.limits import SETTINGS, infinities, limits_of, violations
+from zoo.config.problems import ConfigError, Problem, joined, unknown
 from zoo.config.rules import RULES
-from zoo.config.values import annotations, choices, described, fits
-from zoo.spec import DataSpec
-from zoo.text import SPECIAL_TOKENS, text_spec
+from zoo.config.schema import Settings
+from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
 
-_VALUES = {
-    "name": str,
-    "seed": int,
-    "sweep": str | None,
-    "experiment": str | None,
-    "test": bool,
-    "check": bool,
-}
-_GROUPS = {
-    *("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding"),
-    *("trainer", "callbacks", "logger", "paths"),
-}
-_PATHS = {"runs_dir", "data_dir", "cache_dir", "wandb_dir", "run_dir"}
-_HYDRA = {TARGET, "_partial_", "_convert_", "_recursive_", "_args_"}
+__all__ = ["check", "placeholder"]
 
 
 def check(config: Config, given: Collection[str] = ()) -> None:
@@ -44,53 +28,58 @@ def check(config: Config, given: Collection[str] = ()) -> None:
         ConfigError: something is wrong.
     """
     # Each stage may rely on the ones before it.
-    for stage in (_unsafe, _misfits, _refused):
-        problems = stage(config)
-        if problems:
-            raise ConfigError(problems)
-    problems = [problem for rule in RULES for problem in rule(config, given)]
-    if problems:
-        raise ConfigError(problems)
+    _raise(refusals(config))
+    out_of_range = list(_out_of_range(config))
+    misfits = list(_misfits(config))
+    if misfits:
+        _raise([*out_of_range, *misfits])
+    rules = (problem for rule in RULES for problem in rule(config, given))
+    _raise([*out_of_range, *rules, *refused(config)])
 
 
-def _unsafe(config: Config) -> list[Problem]:
-    return list(refusals(config))
+def _raise(problems: Iterable[Problem]) -> None:
+    """Raises what was found, if anything: of each key the first, of a part with a bad entry only the entry.
+
+    What stands in several places by interpolation is reported once: where it was written, which comes first.
+    """
+    found: dict[str, Problem] = {}
+    said: set[tuple[str, str]] = set()
+    for problem in problems:
+        what = (problem.key.rpartition(".")[2], problem.message)
+        known = any(key == problem.key or key.startswith(f"{problem.key}.") for key in found)
+        if not known and what not in said:
+            found[problem.key] = problem
+            said.add(what)
+    if found:
+        raise ConfigError(list(found.values()))
 
 
-def _misfits(config: Config) -> list[Problem]:
+def _misfits(config: Config) -> Iterator[Problem]:
     """Names and values that nobody takes."""
-    known = _VALUES.keys() | _GROUPS
-    problems = [Problem(key, "no such setting" + unknown(key, known)) for key in config if key not in known]
-    problems += [Problem(key, "is missing") for key in sorted(known - config.keys())]
-    problems += [
-        Problem(f"paths.{key}", "no such setting" + unknown(key, _PATHS))
-        for key in config.get("paths", {})
-        if key not in _PATHS
-    ]
-    problems += [
-        Problem(key, f"must be {described(kind)}, got {config[key]!r}")
-        for key, kind in _VALUES.items()
-        if key in config and not fits(config[key], kind)
-    ]
-    # What stands in several places by interpolation is reported once, where it was written.
-    seen: set[str] = set()
-    for problem in _signatures(config, ""):
-        if problem.message not in seen:
-            seen.add(problem.message)
-            problems.append(problem)
-    return problems
+    yield from misplaced(config, Settings, "", "must be")
+    for node, key in _parts(config, ""):
+        yield from _signature(node, key)
 
 
-def _signatures(node: Any, key: str) -> Iterator[Problem]:
+def _out_of_range(config: Config) -> Iterator[Problem]:
+    """Values that cannot be meant."""
+    yield from infinities(config)
+    yield from violations(config, SETTINGS, "")
+    for node, key in _parts(config, ""):
+        yield from violations(node, limits_of(locate(node[TARGET])), key)
+
+
+def _parts(node: Any, key: str) -> Iterator[tuple[dict[str, Any], str]]:
+    """Everything to build, with its full key."""
     if isinstance(node, list):
         for position, value in enumerate(node):
-            yield from _signatures(value, joined(key, position))
+            yield from _parts(value, joined(key, position))
     if not isinstance(node, dict):
         return
     if TARGET in node:
-        yield from _signature(node, key)
+        yield node, key
     for name, value in node.items():
-        yield from _signatures(value, joined(key, name))
+        yield from _parts(value, joined(key, name))
 
 
 def _signature(node: dict[str, Any], key: str) -> Iterator[Problem]:
@@ -104,64 +93,16 @@ def _signature(node: dict[str, Any], key: str) -> Iterator[Problem]:
     open_ended = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values())
     kinds = annotations(target)
     for name, value in node.items():
-        if name in _HYDRA:
+        if name == TARGET:
             continue
-        if name not in takes:
-            if not open_ended:
+        if name == PARTIAL:
+            yield from misplaced(value, bool, joined(key, name), "must be")
+        elif name not in takes:
+            if name.startswith("_") or not open_ended:
                 yield Problem(joined(key, name), f"{target.__name__} takes no {name}" + unknown(name, takes))
-        elif (
-            name in kinds
-            and not (isinstance(value, dict) and TARGET in value)
-            and not fits(value, kinds[name])
-        ):
-            message = f"{target.__name__} takes {described(kinds[name])}, got {value!r}"
-            yield Problem(joined(key, name), message + similar(str(value), choices(kinds[name])))
-    if not node.get("_partial_") and "_args_" not in node:
+        elif name in kinds:
+            yield from misplaced(value, kinds[name], joined(key, name), f"{target.__name__} takes")
+    if not node.get(PARTIAL):
         for name in sorted(takes - node.keys()):
             if parameters[name].default is inspect.Parameter.empty:
                 yield Problem(joined(key, name), f"{target.__name__} needs it, and it is missing")
-
-
-def _refused(config: Config) -> list[Problem]:
-    """Builds what needs no data and no memory, so that constructors say themselves what they refuse."""
-    problems = []
-    parts: dict[str, Any] = {}
-    for key in ("decoding", "data", "model", "optimizer", "scheduler", "task"):
-        try:
-            parts[key] = instantiate(config[key], key)
-        except ConfigError as error:
-            problems += error.problems
-    if problems:
-        return problems
-    spec = placeholder(config)
-    key = "model"
-    try:
-        with torch.device("meta"):
-            network = parts[key](spec=spec)
-            key = "task"
-            task = parts[key](network=network, spec=spec)
-        key = "optimizer"
-        optimizer = parts[key](task.parameters())
-        key = "scheduler"
-        if parts[key] is not None:
-            parts[key](optimizer)
-    except (TypeError, ValueError) as error:
-        return [Problem(key, str(error))]
-    return []
-
-
-def _vocabulary(word: str) -> str:
-    words = {token: number for number, token in enumerate((*SPECIAL_TOKENS, word))}
-    return str(Tokenizer(WordLevel(words, unk_token=SPECIAL_TOKENS[1])).to_str())
-
-
-def placeholder(config: Config) -> DataSpec:
-    """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be."""
-    data = config["data"]
-    longest = data.get("maximum_length", 2)
-    joint = (data.get("tokenizer") or {}).get("joint", False)
-    sides = [
-        text_spec(_vocabulary(word), maximum_length=longest)
-        for word in ("source", "source" if joint else "target")
-    ]
-    return DataSpec(name="placeholder", source=sides[0], target=sides[1], test_hash="", vocabulary_hash="")

@@ -29,12 +29,15 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
         ConfigError: an interpolation fails, or a mandatory value is missing.
     """
     config = OmegaConf.masked_copy(composed, [str(key) for key in composed if key != "hydra"])
+    if not isinstance(config.get("paths"), DictConfig):
+        raise ConfigError([Problem("paths", f"must be a mapping, got {config.get('paths')!r}")])
     try:
         paths = config.paths
         paths.run_dir = str(run_dir)
         for name in paths:
-            # A relative path belongs to the folder where it was typed.
-            paths[name] = os.path.abspath(os.path.expanduser(paths[name]))
+            if isinstance(paths[name], str) and paths[name]:  # the check refuses anything else
+                # A relative path belongs to the folder where it was typed.
+                paths[name] = os.path.abspath(os.path.expanduser(paths[name]))
         plain: Config = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     except MissingMandatoryValue as error:
         raise ConfigError([Problem(str(error.full_key), "has no value")]) from error
@@ -69,24 +72,39 @@ def thaw(path: Path) -> tuple[list[str], Config]:
         What was typed for it, as far as its folder says so, and the configuration.
 
     Raises:
-        ConfigError: it is missing, not the configuration of a run, or its folder holds a run already.
+        ConfigError: it is missing, or not the configuration of a run.
     """
     folder = path.resolve().parent
     try:
         composed = OmegaConf.load(path)
-        overrides = _queued(folder)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, OmegaConfBaseException) as error:
+        overrides = StatusFile(folder).read().overrides if StatusFile(folder).path.exists() else []
+    except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
         raise ConfigError([Problem(str(path), f"cannot be read: {error}")]) from error
     if not isinstance(composed, DictConfig) or "paths" not in composed:
         raise ConfigError([Problem(str(path), "is not the configuration of a run: no `paths`")])
-    before = str(composed.paths.get("run_dir"))
-    moved = OmegaConf.create(_moved(OmegaConf.to_container(composed), before, str(folder)))
-    assert isinstance(moved, DictConfig)
-    return overrides, resolved(moved, folder)
+    here = OmegaConf.create(moved(OmegaConf.to_container(composed), folder))  # type: ignore[arg-type]
+    return overrides, resolved(here, folder)
+
+
+def require_unused(path: Path) -> None:
+    """Refuses the config.yaml of a folder that holds a run already: it would be overwritten.
+
+    Raises:
+        ConfigError: says what became of that run.
+    """
+    folder = path.resolve().parent
+    if StatusFile(folder).path.exists() and (state := StatusFile(folder).read().state) is not State.QUEUED:
+        used = f"its folder holds a run ({state}); `zoo resume` goes on with it, `zoo rerun` repeats it"
+        raise ConfigError([Problem(str(folder / FILE), used)])
+
+
+def moved(config: Config, folder: Path) -> Config:
+    """The configuration of a run whose folder was copied: what lay in the old one lies in the new."""
+    there: Config = _moved(config, str(config["paths"].get("run_dir")), str(folder))
+    return there
 
 
 def _moved(node: Any, before: str, after: str) -> Any:
-    """Whatever lay in `before` lies in `after`: a configuration may be copied into a new folder."""
     if isinstance(node, dict):
         return {key: _moved(value, before, after) for key, value in node.items()}
     if isinstance(node, list):
@@ -94,14 +112,3 @@ def _moved(node: Any, before: str, after: str) -> Any:
     if isinstance(node, str) and (node == before or node.startswith(f"{before}{os.sep}")):
         return after + node.removeprefix(before)
     return node
-
-
-def _queued(folder: Path) -> list[str]:
-    try:
-        status = StatusFile(folder).read()
-    except FileNotFoundError:
-        return []
-    if status.state is not State.QUEUED:
-        used = f"its folder holds a run ({status.state}); copy it into a new folder to run it again"
-        raise ConfigError([Problem(str(folder / FILE), used)])
-    return status.overrides

@@ -9,8 +9,7 @@ from hydra.errors import InstantiationException
 
 from zoo.config.allowed import NotAllowed, locate
 from zoo.config.problems import ConfigError, Problem, joined
-
-TARGET = "_target_"
+from zoo.config.values import TARGET
 
 
 def refusals(node: Any, key: str = "") -> Iterator[Problem]:

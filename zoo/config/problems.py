@@ -42,9 +42,11 @@ def unknown(name: str, allowed: Iterable[str]) -> str:
 
 
 def similar(name: str, allowed: Iterable[str]) -> str:
-    """`; did you mean X?`, or nothing where nothing is near."""
-    matches = difflib.get_close_matches(name, list(allowed), n=1)
-    return f"; did you mean {matches[0]}?" if matches else ""
+    """`; did you mean X?`, or nothing where nothing is near. What begins with the name is nearest."""
+    names = sorted(allowed)
+    longer = [one for one in names if name and one.startswith(name)]
+    matches = longer[:3] or difflib.get_close_matches(name, names, n=1)
+    return f"; did you mean {' or '.join(matches)}?" if matches else ""
 
 
 def joined(key: str, part: Any) -> str:

@@ -1,22 +1,45 @@
 """What parts of a configuration ask of each other. A rule yields the problems it sees; RULES lists all."""
 
+import re
 from collections.abc import Callable, Collection, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
+from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.attention import Location
+from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
-from zoo.config.problems import Problem, unknown
+from zoo.config.problems import ConfigError, Problem, unknown
+from zoo.config.sweeps import sweep_problems
+from zoo.config.values import shown
 from zoo.metrics import METRICS
+from zoo.runs.metrics import MetricsFile
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
 
 
 def _target(node: Any) -> type | None:
     return locate(node["_target_"]) if isinstance(node, dict) and "_target_" in node else None
+
+
+NEEDED: dict[str, dict[str, type]] = {
+    "callbacks": {
+        "best": ModelCheckpoint,
+        "last": LastCheckpoint,
+        "random_state": RandomState,
+        "divergence": DivergenceGuard,
+        "step_axis": StepAxis,
+        "throughput": Throughput,
+    },
+    "logger": {"metrics": MetricsFile},
+}
+"""What no run can do without: its checkpoints, its numbers, and the guard over both."""
+
+_NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
 
 
 def uses_attention(node: Any, part: str = "score") -> bool:
@@ -63,7 +86,10 @@ def attention_is_read(config: Config, given: Collection[str]) -> Iterator[Proble
 def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
     monitor = config["task"]["monitor"]
-    corpus = instantiate(config["data"]["corpus"], "data.corpus")
+    try:
+        corpus = instantiate(config["data"]["corpus"], "data.corpus")
+    except ConfigError:  # which is said where the whole is put together
+        return
     missing = {}
     if not corpus.languages[1]:
         missing["val/bleu_tok_lc"] = "the target text has no language"
@@ -88,10 +114,94 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
 def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Says what to type instead of what is missing."""
     trainer = config["trainer"]
-    if trainer.get("accelerator") in ("gpu", "cuda") and not torch.cuda.is_available():
+    elsewhere = "hydra/launcher=slurm" in given
+    if elsewhere and not any(text.partition("=")[0] == "trainer" for text in given):
+        yield Problem("trainer", "what a SLURM node has is not known here: say trainer=gpu or trainer=cpu")
+    wants_gpu = trainer.get("accelerator") in ("gpu", "cuda")
+    if wants_gpu and not elsewhere and not torch.cuda.is_available():
         yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
-    if trainer.get("devices", 1) != 1 or trainer.get("num_nodes", 1) != 1:
+    if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
+        yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
+    together = trainer.get("strategy") == "ddp"
+    if together and trainer.get("use_distributed_sampler", True):
+        message = "must be false with a strategy: token batches are shared out by their own sampler"
+        yield Problem("trainer.use_distributed_sampler", message)
+    if (trainer.get("devices", 1) != 1 and not together) or trainer.get("num_nodes", 1) != 1:
         yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
+
+
+def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Some callbacks may be left out, others hold a run together."""
+    for group, parts in NEEDED.items():
+        for name, kind in parts.items():
+            found = _target(config[group].get(name))
+            if found is None or not issubclass(found, kind):
+                got = "is missing" if found is None else f"is a {found.__name__}"
+                yield Problem(f"{group}.{name}", f"{got}: every run needs this {kind.__name__}")
+
+
+def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Tests, results and predictions look for best.ckpt, resuming looks for last.ckpt."""
+    run = config["paths"]["run_dir"]
+    fixed: dict[str, dict[str, tuple[Any, str]]] = {
+        "best": {
+            "dirpath": (str(Path(run) / "checkpoints"), "the folder checkpoints in paths.run_dir"),
+            "filename": ("best", "'best'"),
+            "monitor": (config["task"].get("monitor"), "task.monitor"),
+            "save_on_train_epoch_end": (False, "false: a validation comes before it"),
+            "enable_version_counter": (False, "false"),
+        },
+        "last": {"folder": (run, "paths.run_dir")},
+    }
+    for name, values in fixed.items():
+        part = config["callbacks"].get(name)
+        found = _target(part)
+        if found is None or not issubclass(found, NEEDED["callbacks"][name]):  # which another rule says
+            continue
+        for key, (value, meant) in values.items():
+            if part.get(key) != value:
+                message = f"must be {meant}, got {shown(part.get(key))}"
+                yield Problem(f"callbacks.{name}.{key}", message)
+
+
+def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A name stands in the name of a folder, in tables and in W&B."""
+    for key, value in (("name", config["name"]), ("sweep.name", config["sweep"]["name"])):
+        if not isinstance(value, str):
+            continue
+        if not value or not value.isprintable():
+            yield Problem(key, f"must be readable text on one line, got {shown(value)}")
+        elif any(text.startswith(f"{key}=") for text in given) and not _NAME.fullmatch(value):
+            rule = "must be a name of 1 to 100 characters without slashes"
+            yield Problem(key, f"{rule}, got {shown(value)} ({len(value)} characters)")
+
+
+def sweep_can_be_run(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Numbers that have a meaning."""
+    yield from sweep_problems(config["sweep"])
+
+
+def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Whatever is written lies in folders, which no file may stand in the way of."""
+    for name, text in config["paths"].items():
+        if not text:
+            yield Problem(f"paths.{name}", "must name a folder, got nothing")
+            continue
+        path = Path(text)
+        if name != "run_dir" and (
+            file := next((one for one in (path, *path.parents) if one.is_file()), None)
+        ):
+            yield Problem(f"paths.{name}", f"must be a folder, but {file} is a file")
+
+
+def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Where not even one pair fits, every pair is a batch of its own."""
+    tokens, longest = config["data"].get("batch_tokens"), config["data"].get("maximum_length")
+    if tokens and longest and 0 < tokens < longest:
+        yield Problem(
+            "data.batch_tokens",
+            f"must hold the longest sentence, got {tokens} and data.maximum_length={longest}",
+        )
 
 
 RULES: tuple[Rule, ...] = (
@@ -101,4 +211,10 @@ RULES: tuple[Rule, ...] = (
     monitor_is_measured,
     budget_ends,
     device_is_there,
+    nothing_needed_is_missing,
+    checkpoints_are_found_again,
+    names_can_be_read,
+    sweep_can_be_run,
+    folders_can_be_made,
+    a_batch_holds_the_longest,
 )

@@ -381,7 +381,8 @@ class Seq2Seq(nn.Module):
             size are projected to E first.
 
     Raises:
-        ValueError: if the data has no text, or the vocabularies cannot be shared.
+        ValueError: if a size is below 1, the dropout is no probability below 1, the data has no text, or the
+            vocabularies cannot be shared.
     """
 
     def __init__(
@@ -399,6 +400,15 @@ class Seq2Seq(nn.Module):
         tie_embeddings: bool = False,
     ) -> None:
         super().__init__()
+        for name, size in (
+            ("embedding_size", embedding_size),
+            ("hidden_size", hidden_size),
+            ("layers", layers),
+        ):
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        if not 0 <= dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
         if spec.source is None or spec.target is None:
             raise ValueError(f"data set {spec.name!r} has no source and target text to translate between")
         if tie_embeddings and spec.source.tokenizer != spec.target.tokenizer:

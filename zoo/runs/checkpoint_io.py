@@ -1,12 +1,13 @@
 """How Lightning writes and reads checkpoint files in this project."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 from lightning.fabric.plugins import TorchCheckpointIO
+
+from zoo.runs.files import whole_file
 
 
 class AtomicIO(TorchCheckpointIO):
@@ -19,26 +20,15 @@ class AtomicIO(TorchCheckpointIO):
     def save_checkpoint(
         self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None
     ) -> None:
-        """Writes beside the target, flushes to the disk, and renames."""
+        """Writes beside the target, flushes to the disk, and renames.
+
+        Raises:
+            DiskFull: there is no space for it; the last good one is still there.
+        """
         if storage_options is not None:
             raise TypeError("storage_options are not supported: checkpoints are local files")
-        target = Path(path)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        partial = target.with_name(f"{target.name}.tmp")
-        try:
-            with partial.open("wb") as file:
-                torch.save(checkpoint, file)
-                file.flush()
-                os.fsync(file.fileno())
-            partial.replace(target)
-        except BaseException:
-            partial.unlink(missing_ok=True)
-            raise
-        folder = os.open(target.parent, os.O_RDONLY)  # the new name itself must reach the disk, too
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        with whole_file(Path(path)) as file:
+            torch.save(checkpoint, file)
 
     def load_checkpoint(
         self,

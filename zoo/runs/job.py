@@ -1,52 +1,85 @@
-"""Runs a frozen configuration in a process of its own."""
+"""A job of a sweep: a frozen configuration, run in a process of its own."""
 
 import os
 import signal
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from zoo.runs.status import State, StatusFile
+from zoo.config.frozen import FILE
 
-_SECONDS_TO_END = 30
+LOG = "train.log"
 
 
-def run_frozen(script: Path, config: Path) -> int:
-    """Runs `script --frozen config` and waits for it.
+def command(script: Path, folder: Path, *, resume: bool) -> list[str]:
+    """What runs the configuration in a run's folder: `python train.py --frozen FOLDER/config.yaml`."""
+    frozen = [sys.executable, str(script), "--frozen", str(folder.resolve() / FILE)]
+    return [*frozen, "--resume"] if resume else frozen
 
-    A fresh process has no state of the job before it, and its subprocesses start again from the same file. It
-    leads a process group, of which nothing is left when this returns.
+
+class JobProcess:
+    """A running job.
+
+    A fresh process has no state of the job before it, and its subprocesses start again from the same file.
+    It leads a session of its own: a Ctrl-C at the terminal does not reach it, and what it leaves behind is
+    found. All that it says goes to the end of train.log.
 
     Args:
         script: train.py.
-        config: config.yaml in the run's folder.
-
-    Returns:
-        The exit code; 128 + n when signal n ended it.
+        folder: the run's.
+        environment: what differs from this process's environment; None takes a variable away.
+        inherited: open files that live as long as the job, its GPU lease.
+        resume: continue what the folder holds.
     """
-    command = [sys.executable, str(script), "--frozen", str(config.resolve())]
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        process.wait()
-    except BaseException:  # Ctrl-C reaches this process only: pass it on
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGINT)
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(_SECONDS_TO_END)
-        raise
-    finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        code = process.wait()
-        code = 128 - code if code < 0 else code
-        _close(config.parent, code)
-    return code
 
+    def __init__(
+        self,
+        script: Path,
+        folder: Path,
+        *,
+        environment: Mapping[str, str | None],
+        inherited: Sequence[int] = (),
+        resume: bool = False,
+    ) -> None:
+        variables = {**os.environ, **environment}
+        with (folder / LOG).open("ab") as log:
+            self._process = subprocess.Popen(
+                command(script, folder, resume=resume),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env={name: value for name, value in variables.items() if value is not None},
+                start_new_session=True,
+                pass_fds=inherited,
+            )
+        self.pid = self._process.pid
+        self._code: int | None = None
 
-def _close(folder: Path, code: int) -> None:
-    """Records the end of a job that was killed, and so could not do it itself."""
-    status = StatusFile(folder)
-    if status.read().end is None:
-        killed = RuntimeError(f"the process ended with exit code {code} and said nothing")
-        status.end(State.FAILED, exit_code=code or 1, exception=killed)
+    def poll(self) -> int | None:
+        """The exit code, 128 + n when signal n ended it; None while it runs.
+
+        Once there is one, nothing that the job started is left.
+        """
+        # It is looked at without being reaped: until then no other process can come by its number.
+        if self._code is None and os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            self.close()
+        return self._code
+
+    def send(self, number: int) -> None:
+        """Sends a signal to the job's first process, which tells the others."""
+        if self._code is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        """Ends the job and all that it started, at once."""
+        if self._code is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+    def close(self) -> None:
+        """Kills what still runs, and waits for its end."""
+        self.kill()
+        code = self._process.wait()
+        self._code = 128 - code if code < 0 else code

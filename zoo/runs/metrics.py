@@ -1,12 +1,15 @@
 """metrics.csv: every logged value of a run, and the source of truth for comparisons."""
 
 import csv
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
+
+from zoo.runs.files import full_disk_named
 
 _COLUMNS = ("step", "name", "value")
 
@@ -50,7 +53,7 @@ class MetricsFile(Logger):
         if step is None:
             raise ValueError(f"metrics {sorted(metrics)} were logged without a step")
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with self.path.open("a", encoding="utf-8", newline="") as file:
+        with full_disk_named(self.path), self.path.open("a", encoding="utf-8", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             if file.tell() == 0:
                 writer.writerow(_COLUMNS)
@@ -58,6 +61,28 @@ class MetricsFile(Logger):
 
     def log_hyperparams(self, params: Any, *args: Any, **kwargs: Any) -> None:
         """Nothing to do: config.yaml holds the configuration."""
+
+
+def rewind(path: Path, size: int) -> None:
+    """Goes back to an earlier state of metrics.csv; what was logged since moves to metrics.discarded.csv.
+
+    Args:
+        path: metrics.csv; when it is missing, there is nothing to do.
+        size: bytes to keep.
+    """
+    if not path.exists() or path.stat().st_size <= size:
+        return
+    with path.open("rb") as file:
+        file.seek(size)
+        rest = file.read()
+    with path.with_name("metrics.discarded.csv").open("ab") as discarded:
+        header = f"{','.join(_COLUMNS)}\n".encode()
+        if discarded.tell() == 0 and size:
+            discarded.write(header)
+        discarded.write(rest if rest.endswith(b"\n") else rest + b"\n")  # a kill may have cut the last row
+        discarded.flush()
+        os.fsync(discarded.fileno())
+    os.truncate(path, size)
 
 
 class Value(NamedTuple):

@@ -21,7 +21,8 @@ from zoo.figures.png import png
 from zoo.metrics import bleu_by_length
 from zoo.runs.files import write_bytes, write_json, write_text
 
-BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+RESULTS, FAULTS = "results", "faults"
+"""Parts of the README that are written here, each between `<!-- PART:begin -->` and `<!-- PART:end -->`."""
 _METRICS = (
     "bleu",
     "bleu_tok_lc",
@@ -59,8 +60,11 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         )
     published = _published(project / "results")
     readme = project / "README.md"
-    before, _, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
-    write_text(readme, f"{before}{BEGIN}\n{tables(published)}{END}{rest.partition(END)[2]}")
+    text = _replaced(readme.read_text(encoding="utf-8"), RESULTS, tables(published))
+    faults = project / "results" / "faults.json"
+    if faults.exists():
+        text = _replaced(text, FAULTS, fault_table(json.loads(faults.read_text(encoding="utf-8"))))
+    write_text(readme, text)
     pictures = project / "docs" / "pictures"
     lengths, curves = {}, {}
     for results in published:
@@ -85,6 +89,20 @@ def tables(published: Sequence[Mapping[str, Any]]) -> str:
     return "".join(_table(name, rows) for name, rows in experiments.items())
 
 
+def fault_table(faults: Sequence[Mapping[str, Any]]) -> str:
+    """Markdown: what was done to trainings, how often, and what it cost, as `tests/faults` measures it."""
+    rows = [["fault", "times tried", "what was lost"], ["---"] * 3]
+    rows += [[row["fault"], str(row["times"]), row["lost"]] for row in faults]
+    return "\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n"
+
+
+def _replaced(text: str, part: str, content: str) -> str:
+    """The text with another content of a part; as it is when it has no such part."""
+    begin, end = f"<!-- {part}:begin -->", f"<!-- {part}:end -->"
+    before, marked, rest = text.partition(begin)
+    return f"{before}{begin}\n{content}{end}{rest.partition(end)[2]}" if marked else text
+
+
 def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
     groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
@@ -97,7 +115,6 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
         for metric in _METRICS
         if any(metric in group[0].get(split, {}) for group in groups.values())
         and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
-        if split != "test_hash"
     ]
     heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
     lines = [["run", "seeds", *heads, "parameters", "minutes", "tokens/s"]]

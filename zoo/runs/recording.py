@@ -3,13 +3,18 @@
 import logging
 import traceback
 from collections.abc import Sequence
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import TracebackType
 
 from lightning.pytorch.loggers import Logger
+from lightning.pytorch.utilities import rank_zero_only
 
 from zoo.callbacks.divergence import Diverged
 from zoo.runs import wandb
+from zoo.runs.files import remove_partials
+from zoo.runs.lock import RunLock
+from zoo.runs.preemption import PREEMPTION, Preempted
 from zoo.runs.report import log_to
 from zoo.runs.status import State, StatusFile
 
@@ -19,9 +24,10 @@ _INTERRUPTED, _TERMINATED = 130, 143  # what a shell reports after SIGINT and SI
 
 
 class Recording:
-    """A context in which a run happens: its log, its status, and the true exit code in W&B.
+    """A context in which a run happens: its lock, its log, its status, and the true exit code in W&B.
 
-    An error ends here, logged in one line on the terminal and with its traceback in train.log.
+    An error ends here, logged in one line on the terminal and with its traceback in train.log. Of several
+    processes that train together the first one writes.
 
     Args:
         folder: the run's folder.
@@ -30,6 +36,9 @@ class Recording:
     Attributes:
         loggers: those to be closed, filled in by the run.
         exit_code: of the run, once it has ended.
+
+    Raises:
+        Occupied: on entering, another process runs this folder.
     """
 
     def __init__(self, folder: Path, overrides: Sequence[str]) -> None:
@@ -37,29 +46,50 @@ class Recording:
         self.exit_code = 0
         self._folder, self._overrides = folder, overrides
         self._status = StatusFile(folder)
+        self._leads = rank_zero_only.rank == 0  # type: ignore[attr-defined]
+        self._held = ExitStack()
 
     def __enter__(self) -> "Recording":
-        log_to(self._folder / "train.log")
-        self._status.start(self._overrides)
+        if self._leads:
+            self._held.enter_context(RunLock(self._folder))
+        self._held.enter_context(PREEMPTION)
+        if self._leads:
+            remove_partials(self._folder)
+            log_to(self._folder / "train.log")
+            self._status.start(self._overrides)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        state, self.exit_code = _judge(error)
+        PREEMPTION.deferred = True  # what follows is the way out
+        with self._held:
+            state, self.exit_code = _judge(error)
+            if self._leads:
+                self._record(state, error)
+        return True
+
+    def _record(self, state: State, error: BaseException | None) -> None:
         if error is not None:
-            log.error("%s: %s", type(error).__name__, error)
-            with (self._folder / "train.log").open("a", encoding="utf-8") as file:
+            log.error("%s", "\n".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ()))))
+            # A disk that is full may be why: one record that fails must not take the others with it.
+            with suppress(OSError), (self._folder / "train.log").open("a", encoding="utf-8") as file:
                 traceback.print_exception(error, file=file)
         wandb.finish(self.loggers, self.exit_code)
-        self._status.end(state, exit_code=self.exit_code, exception=error)
+        try:
+            self._status.end(state, exit_code=self.exit_code, exception=error)
+        except OSError as failed:
+            log.error("status.json could not be written, the run will read as killed: %s", failed)
         log.info("%s: %s", state, self._folder)
-        return True
+        if state is State.PREEMPTED:
+            log.info("zoo resume %s goes on with it", self._folder)
 
 
 def _judge(error: BaseException | None) -> tuple[State, int]:
     if error is None:
         return State.FINISHED, 0
+    if isinstance(error, Preempted):
+        return State.PREEMPTED, error.exit_code
     if isinstance(
         error, KeyboardInterrupt | SystemExit
     ):  # Lightning turns Ctrl-C and SIGTERM into the latter

@@ -1,7 +1,8 @@
 """What a run says to the terminal and to train.log."""
 
-import json
 import logging
+import os
+import sys
 import warnings
 from collections.abc import Mapping
 from datetime import timedelta
@@ -12,9 +13,8 @@ from rich import get_console
 from rich.logging import RichHandler
 from rich.table import Table
 
-from zoo.runs.status import State, Status, StatusFile
-
 _KNOWN_WARNINGS = (
+    r"Checkpoint directory .* exists and is not empty",  # as it should be when a run goes on
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 with torch 2.15
 )
 
@@ -26,7 +26,7 @@ def log_to(path: Path) -> None:
     handlers[0].setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     if console.is_terminal:
         handlers.append(RichHandler(console=console, show_path=False, show_level=False, markup=False))
-    else:
+    elif not _is_standard_error(path):
         handlers.append(logging.StreamHandler())
     logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(message)s", force=True)
     logging.captureWarnings(True)
@@ -38,6 +38,14 @@ def log_to(path: Path) -> None:
         library.setLevel(logging.WARNING)
     for message in _KNOWN_WARNINGS:
         warnings.filterwarnings("ignore", message)
+
+
+def _is_standard_error(path: Path) -> bool:
+    """Whether what a process says ends up in this very file, as that of a sweep's job does."""
+    try:
+        return os.path.samestat(os.fstat(sys.stderr.fileno()), path.stat())
+    except (OSError, ValueError, AttributeError):  # it is closed, or no file at all
+        return False
 
 
 def print_results(results: Mapping[str, Any], folder: Path) -> None:
@@ -63,23 +71,3 @@ def print_results(results: Mapping[str, Any], folder: Path) -> None:
     console.print(table)
     for name, note in notes.items():
         console.print(f"{name:<12}{note}", soft_wrap=True, highlight=False)
-
-
-def print_sweep(folder: Path) -> None:
-    """One table: how each job of a sweep ended, and what it reached."""
-    table = Table(title=str(folder), title_justify="left")
-    for column in ("job", "state", "result"):
-        table.add_column(column)
-    jobs = {path.parent: StatusFile(path.parent).read() for path in sorted(folder.glob("*/status.json"))}
-    common = set.intersection(*(set(job.overrides) for job in jobs.values())) if len(jobs) > 1 else set()
-    for run, job in jobs.items():
-        special = " ".join(override for override in job.overrides if override not in common)
-        table.add_row(special, job.state, _outcome(run, job))
-    get_console().print(table)
-
-
-def _outcome(run: Path, job: Status) -> str:
-    if job.state is not State.FINISHED:
-        return f"{(job.exception or '').partition(chr(10))[0]}\nsee {run.name}/train.log"
-    best = json.loads((run / "results.json").read_text(encoding="utf-8"))["checkpoint"]
-    return f"{best['metric']} {best['value']:.4g}"

@@ -32,7 +32,7 @@ _PACKAGES = (
 )
 _HASHED_GROUPS = ("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding")
 # The run's seed orders the batches; a corpus has a seed of its own, which counts.
-_NOT_HASHED_DATA = ("seed", "num_workers")
+_NOT_HASHED_DATA = ("seed", "num_workers", "worker_timeout")
 # What the trainer contributes to the result: precision, budget, and how large a global batch is.
 _HASHED_TRAINER = (
     "precision",
@@ -81,7 +81,7 @@ def results(
     return {
         "experiment": config.get("experiment"),
         "name": config.get("name"),
-        "sweep": config.get("sweep"),
+        "sweep": (config.get("sweep") or {}).get("name"),
         "seed": config.get("seed"),
         "checkpoint": {
             "file": os.path.relpath(checkpoint.path.resolve(), Path(folder).resolve()),
@@ -127,10 +127,15 @@ def machine() -> dict[str, Any]:
     return {
         "system": platform.platform(),
         "processor": _processor(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "cores": cores(),
         "threads": torch.get_num_threads(),
         "gpus": gpus,
     }
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def versions() -> dict[str, str]:

@@ -5,11 +5,17 @@ import os
 import socket
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 
 from zoo.runs.files import write_json
+from zoo.runs.lock import is_held
+
+_SILENCE = timedelta(minutes=15)
+"""After so long without a sign of life a run on another machine counts as killed."""
+_LONGEST = 2000
+"""Characters of an exception; its whole text is in train.log."""
 
 
 class State(StrEnum):
@@ -23,6 +29,29 @@ class State(StrEnum):
     DIVERGED = "diverged"
     PRUNED = "pruned"
     KILLED = "killed"
+
+
+FINAL = frozenset(State) - {State.QUEUED, State.RUNNING}
+"""The states in which nothing happens any more."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a training is.
+
+    Attributes:
+        step: training steps done.
+        steps: of how many; None when the budget is not counted in steps.
+        seconds_left: of the whole training, estimated; None when unknown.
+        metric: the name of the metric that picks the checkpoint; None when nothing does.
+        best: its best value so far; None before the first validation.
+    """
+
+    step: int
+    steps: int | None = None
+    seconds_left: float | None = None
+    metric: str | None = None
+    best: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,6 +68,7 @@ class Status:
         host: the machine.
         pid: the process.
         heartbeat: the last sign of life.
+        progress: of the training; None before it begins.
     """
 
     state: State
@@ -50,6 +80,7 @@ class Status:
     host: str
     pid: int
     heartbeat: str
+    progress: Progress | None = None
 
 
 class StatusFile:
@@ -79,39 +110,53 @@ class StatusFile:
             )
         )
 
-    def beat(self) -> None:
-        """Records a sign of life."""
-        self._write(replace(self._load(), heartbeat=_now()))
+    def beat(self, progress: Progress | None = None) -> None:
+        """Records a sign of life, and how far the training is when that is given."""
+        status = self._load()
+        self._write(replace(status, heartbeat=_now(), progress=progress or status.progress))
 
     def end(self, state: State, *, exit_code: int, exception: BaseException | None = None) -> None:
         """Records how the run ended."""
         now = _now()
-        text = None if exception is None else f"{type(exception).__name__}: {exception}"
+        text = None if exception is None else f"{type(exception).__name__}: {exception}"[:_LONGEST]
         self._write(
             replace(self._load(), state=state, exit_code=exit_code, exception=text, end=now, heartbeat=now)
         )
 
     def read(self) -> Status:
-        """The status as it really is: a `running` whose process on this host is gone reads `killed`.
+        """The status as it really is: a `running` whose process is gone reads `killed`.
+
+        On this host that is known at once; of another one it is believed after 15 minutes of silence.
 
         Raises:
             FileNotFoundError: there is no status.json.
             ValueError: it is not one of ours.
         """
         status = self._load()
-        if status.state is State.RUNNING and status.host == socket.gethostname() and not _alive(status.pid):
-            return replace(status, state=State.KILLED)
+        if status.state is State.RUNNING and not self._lives(status):
+            # It may have ended between the two looks.
+            status = self._load()
+            if status.state is State.RUNNING:
+                return replace(status, state=State.KILLED)
         return status
+
+    def _lives(self, status: Status) -> bool:
+        if status.host != socket.gethostname():
+            return datetime.now(UTC) - datetime.fromisoformat(status.heartbeat) < _SILENCE
+        held = is_held(self.path.parent)
+        return _alive(status.pid) if held is None else held
 
     def _load(self) -> Status:
         try:
             values = json.loads(self.path.read_text(encoding="utf-8"))
-            return Status(**{**values, "state": State(values["state"])})
+            progress = values.get("progress")
+            known = {"state": State(values["state"]), "progress": Progress(**progress) if progress else None}
+            return Status(**{**values, **known})
         except FileNotFoundError:
             raise FileNotFoundError(
                 f"{self.path} does not exist: is {self.path.parent} a run's folder?"
             ) from None
-        except (ValueError, TypeError, KeyError) as error:
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ValueError(f"{self.path} is not a run's status: {error}") from error
 
     def _write(self, status: Status) -> None:

@@ -3,6 +3,7 @@
 import logging
 import netrc
 import os
+import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -81,17 +82,22 @@ class WandbLogger(LightningWandbLogger):
             os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
         import wandb  # here, because it reads the environment when imported
 
-        Path(self._wandb_init["dir"]).mkdir(parents=True, exist_ok=True)
+        folder = Path(self._wandb_init["dir"])
+        folder.mkdir(parents=True, exist_ok=True)
         settings = wandb.Settings(
             init_timeout=self._timeout, finish_timeout=self._timeout, console="off", silent=True
         )
         start = {**self._wandb_init, "settings": settings, "reinit": "create_new"}
         if wanted == "online":
+            pattern = f"wandb/run-*-{self._id}"
+            earlier = set(folder.glob(pattern))  # of the same run, which is being resumed
             try:
                 return wandb.init(**start, mode="online")
             except Exception as error:  # no server, no network, a key it does not know
                 log.warning("W&B cannot be reached, the run is logged offline: %s", _first_line(error))
                 wandb.teardown()  # its background process would still hold the run's id
+                for attempt in set(folder.glob(pattern)) - earlier:
+                    shutil.rmtree(attempt, ignore_errors=True)  # an empty run beside the offline one
         return wandb.init(**{**start, "resume": None}, mode="offline" if wanted == "online" else wanted)
 
 

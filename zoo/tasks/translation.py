@@ -122,6 +122,9 @@ class TranslationTask(pl.LightningModule):
         reinforce: the term for sampled readings, used only when the network samples; None leaves them to
             chance (the configuration check refuses that).
         monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+
+    Raises:
+        ValueError: label_smoothing or discount is no share, or the weight of the entropy is negative.
     """
 
     def __init__(
@@ -137,6 +140,12 @@ class TranslationTask(pl.LightningModule):
         monitor: str,
     ) -> None:
         super().__init__()
+        if not 0 <= label_smoothing < 1:
+            raise ValueError(f"label_smoothing must be at least 0 and below 1, got {label_smoothing}")
+        if reinforce is not None and not 0 <= reinforce["discount"] <= 1:
+            raise ValueError(f"discount must be from 0 to 1, got {reinforce['discount']}")
+        if reinforce is not None and reinforce["entropy_weight"] < 0:
+            raise ValueError(f"entropy_weight must be at least 0, got {reinforce['entropy_weight']}")
         assert spec.source is not None  # the network refuses such a spec
         assert spec.target is not None
         self.network: EncoderDecoder = network  # type: ignore[assignment]
@@ -152,6 +161,7 @@ class TranslationTask(pl.LightningModule):
             self.discount = reinforce["discount"]
         self.scores = nn.ModuleDict()
         self.predictions: dict[str, list[dict[str, Any]]] = {}
+        self._evaluated = "val"  # the split that was evaluated last
 
     # Training
 
@@ -256,7 +266,7 @@ class TranslationTask(pl.LightningModule):
     @property
     def signatures(self) -> dict[str, str]:
         """How each corpus score was computed, in sacreBLEU's words."""
-        named = cast(Scores, self.scores["val"]).named
+        named = cast(Scores, self.scores[self._evaluated]).named
         return {name: metric.signature for name, metric in named.items() if isinstance(metric, CorpusScore)}
 
     @property
@@ -297,6 +307,11 @@ class TranslationTask(pl.LightningModule):
 
     def _finish(self, split: str) -> dict[str, Tensor]:
         """Logs a split's metrics, which it returns, and puts its predictions in the data's order."""
+        self._evaluated = split
+        if self.trainer.world_size > 1:  # each process predicted a part
+            parts: list[list[dict[str, Any]]] = [[]] * self.trainer.world_size
+            torch.distributed.all_gather_object(parts, self.predictions[split])
+            self.predictions[split] = [prediction for part in parts for prediction in part]
         self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
         values = cast(Scores, self.scores[split]).compute()
         logged = {f"{split}/{name}": value for name, value in values.items()}

@@ -1,0 +1,135 @@
+"""Guards against what goes wrong outside the model, and random numbers that stay where they are."""
+
+import random
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from fake_task import FakeTask, Fit
+from lightning.pytorch import Callback
+from torch import Tensor
+from torch.utils.data import Dataset
+
+from data.batching import TokenBatches, TokenBatchLoader
+from zoo.callbacks import LastCheckpoint, MemoryAdvice, RandomState
+
+
+class _OutOfMemory(FakeTask):
+    def __init__(self, error: BaseException, stage: str) -> None:
+        super().__init__()
+        self.error, self.stage = error, stage
+
+    def training_step(self, batch: Any, number: int) -> Tensor:
+        if self.stage == "training" and number == 2:
+            raise self.error
+        return super().training_step(batch, number)
+
+    def validation_step(self, batch: Any, number: int) -> None:
+        if self.stage == "validation" and number == 1:
+            raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "stage", "number"),
+    [
+        (torch.OutOfMemoryError("CUDA out of memory"), "training", 2),
+        (RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"), "validation", 1),
+        (MemoryError(), "training", 2),
+    ],
+)
+def test_out_of_memory_names_the_batch_and_what_to_lower(
+    fit: Fit, error: BaseException, stage: str, number: int
+) -> None:
+    with pytest.raises(type(error)) as raised:
+        fit(_OutOfMemory(error, stage), [MemoryAdvice()])
+    (advice,) = raised.value.__notes__
+    assert f"on {stage} batch {number}: 3 sentences x 4 tokens, 3 sentences x 4 tokens." in advice
+    assert "data.batch_tokens" in advice
+
+
+def test_other_errors_get_no_advice(fit: Fit) -> None:
+    with pytest.raises(RuntimeError, match="something else") as raised:
+        fit(_OutOfMemory(RuntimeError("something else"), "training"), [MemoryAdvice()])
+    assert not hasattr(raised.value, "__notes__")
+
+
+class _Stuck(Dataset[Any]):
+    def __getitem__(self, rows: Any) -> Any:
+        time.sleep(60)
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded, use of fork:DeprecationWarning")
+def test_a_stuck_worker_is_said() -> None:
+    batches = TokenBatches(np.ones((4, 2), dtype=np.int64), 4, seed=1)
+    loader = TokenBatchLoader(_Stuck(), batches, workers=1, worker_timeout=0.5)
+    with pytest.raises(TimeoutError, match=r"no batch came from the 1 data workers for 0\.5 s"):
+        next(iter(loader))
+
+
+class _Draws(Callback):
+    """Draws from every generator, in validation and in training."""
+
+    def __init__(self) -> None:
+        self.training: list[tuple[float, float, float]] = []
+
+    def on_train_batch_end(self, *_: object) -> None:
+        self.training.append((random.random(), float(np.random.rand()), float(torch.rand(()))))
+
+    def on_validation_batch_end(self, *_: object) -> None:
+        random.random(), np.random.rand(), torch.rand(())
+
+
+def _seed() -> None:
+    random.seed(1), np.random.seed(1), torch.manual_seed(1)
+
+
+def test_a_validation_leaves_the_random_numbers_of_training_alone(fit: Fit) -> None:
+    seen = []
+    for batches in (4, 0):
+        _seed()
+        draws = _Draws()
+        fit(FakeTask(), [draws, RandomState()], limit_val_batches=batches)
+        seen.append(draws.training)
+    assert seen[0] == seen[1]
+
+
+def test_random_numbers_go_on_where_they_were() -> None:
+    _seed()
+    state = RandomState().state_dict()
+    expected = (random.random(), float(np.random.rand()), float(torch.rand(())))
+    random.random(), np.random.rand(5), torch.rand(7)
+    resumed = RandomState()
+    resumed.load_state_dict(state)
+    trainer: Any = type("Trainer", (), {"global_rank": 0})
+    resumed.on_fit_start(trainer, None)  # type: ignore[arg-type]
+    resumed.on_train_batch_start(trainer, None)  # type: ignore[arg-type]
+    assert (random.random(), float(np.random.rand()), float(torch.rand(()))) == expected
+    resumed.on_train_batch_start(trainer, None)  # type: ignore[arg-type]
+    assert (random.random(), float(np.random.rand()), float(torch.rand(()))) != expected, "only once"
+
+
+def test_when_the_last_checkpoint_is_written(fit: Fit, tmp_path: Path) -> None:
+    saved: list[int] = []
+
+    class Watch(LastCheckpoint):
+        def _save(self, trainer: Any) -> None:
+            super()._save(trainer)
+            saved.append(trainer.global_step)
+
+    fit(FakeTask(), [Watch(folder=tmp_path, every_n_minutes=None, every_n_steps=3)])
+    assert saved == [3, 6, 8], "every three steps, and at the end"
+    saved.clear()
+    fit(FakeTask(), [Watch(folder=tmp_path, every_n_minutes=1e-9)], accumulate_grad_batches=2)
+    assert saved == [1, 2, 3, 4], "never while gradients are accumulated"
+    saved.clear()
+    fit(FakeTask(), [Watch(folder=tmp_path)])
+    assert saved == [8]
+
+
+@pytest.mark.parametrize("period", ["every_n_minutes", "every_n_steps"])
+def test_periods_are_positive(tmp_path: Path, period: str) -> None:
+    with pytest.raises(ValueError, match=f"{period} must be positive, or null for never, got 0"):
+        LastCheckpoint(folder=tmp_path, **{period: 0})

@@ -1,0 +1,131 @@
+"""Command lines with a mistake, and exactly what is said about them."""
+
+from pathlib import Path
+
+import pytest
+
+from zoo.config import ConfigError, resolvers
+from zoo.config.compose import compose_jobs
+
+CONF = Path(__file__).parents[2] / "conf"
+
+
+def said(*line: str, multirun: bool = False) -> str:
+    resolvers.register()
+    with pytest.raises(ConfigError) as caught:
+        compose_jobs(CONF, line, multirun)
+    head, _, problems = str(caught.value).partition("\n")
+    assert head.endswith("in the configuration, nothing was run:")
+    return problems
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        (
+            "experiment=dates",
+            "there is no experiment called dates; did you mean dates_bahdanau? allowed: ",
+        ),
+        ("experiment=multi30k", "did you mean multi30k_bahdanau or multi30k_none? allowed: dates_bahdanau, "),
+        ("model=null", "is a choice among files and cannot be null; allowed: seq2seq"),
+        ("attention=", "is a choice among files and cannot be empty; allowed: additive, cosine, dot, "),
+        ("model=3", "there is no model called 3; allowed: seq2seq"),
+        ("model={a:1}", "there is no a; allowed: bidirectional, decoder, "),
+        ("attention=[dot,general]", "takes one choice; to run a job with each: -m attention=dot,general"),
+        ("attention=dot,general", "several values; add -m to run a job with each: -m attention=dot,general"),
+        ("seed=1,2", "these are several values; add -m to run a job with each: -m seed=1,2"),
+        ("attention=dot,", "a value is missing beside a comma"),
+        ("model.recurrent=lstm", "is a choice among files: write model/recurrent=lstm"),
+        ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstm? allowed: gru, lstm"),
+        ("model/decodr=luong", "did you mean model/decoder? allowed: model/decoder, model/recurrent"),
+        ("modl=seq2seq", "there is no modl; did you mean model? allowed: attention, callbacks, "),
+        ("~model", "a run cannot do without; choose with model=NAME; allowed: seq2seq"),
+        ("~seed", "a run cannot do without"),
+        ("~nothing", "there is no nothing; allowed: attention, "),
+        ("~callbacks.sample", "there is no sample; did you mean samples? allowed: alignments, "),
+        ("+attention=dot", "one is chosen already; write attention=dot without the +"),
+        ("+seed=2", "is set already; write seed=2 without the +"),
+        ("++attention=dot", "one is chosen already; write attention=dot without the +"),
+        ("optimizer.weight_decay=0.1", "Adam takes it: write +optimizer.weight_decay=0.1"),
+        ("optimizer.rate=0.1", "there is no rate; allowed: betas, eps, fused, lr"),
+        ("trainer.max_time.days=1", "max_time is null, so there is nothing in it"),
+        ("data.seed.of=1", "seed is 1, so there is nothing in it"),
+        ("model.hidden_size", "is given no value; write model.hidden_size=VALUE"),
+        ("=3", "no setting is named; write key=value, without blanks around ="),
+        ("=", "no setting is named; write key=value, without blanks around ="),
+        ("seed==3", "cannot be read: extraneous input '='; special characters need quotes"),
+        ("hydra.searchpath=['file:///no/where']", "there is no folder /no/where"),
+        ("hydra.searchpath=3", "hydra.searchpath must be a list of strings. Got: 3"),
+        ("hydra/launcher=foo", "there is no hydra/launcher called foo; allowed: "),
+    ],
+)
+def test_what_is_said(override: str, message: str) -> None:
+    problems = said(override)
+    assert problems.startswith(f"  - {override}: ") or override.startswith("hydra.searchpath=[")
+    assert message in problems
+    assert len(problems.splitlines()) == 1
+
+
+def test_mistakes_of_form_are_said_at_once() -> None:
+    problems = said("seed", "=", "3", "attention=dot,general", "~model", "data=dates")
+    assert [line.split(":")[0] for line in problems.splitlines()] == [
+        *("  - seed", "  - 3", "  - =", "  - attention=dot,general", "  - ~model")
+    ] or len(problems.splitlines()) == 5
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("attention=general,", "a value is missing beside a comma"),
+        ("attention=,general", "a value is missing beside a comma"),
+        ("attention=dot,,general", "a value is missing beside a comma"),
+        ("attention=dot,genral", "did you mean general?"),
+        ("attention=dot,null", "attention=null: is a choice among files and cannot be null"),
+    ],
+)
+def test_what_is_said_of_a_sweep(override: str, message: str) -> None:
+    assert message in said(override, multirun=True)
+
+
+@pytest.mark.parametrize(
+    ("line", "jobs"),
+    [([], 1), (["seed=1"], 1), (["seed=range(1,4)"], 3), (["experiment=glob(*)"], None)],
+    ids=["nothing", "one value", "range", "glob"],
+)
+def test_a_sweep_over_whatever_is_there(line: list[str], jobs: int | None) -> None:
+    resolvers.register()
+    recipes = len(list((CONF / "experiment").glob("*.yaml")))
+    assert len(compose_jobs(CONF, line, True)) == (jobs or recipes)
+
+
+@pytest.mark.parametrize("line", [["~callbacks.samples"], ["logger=[csv]"], ["logger=[csv,wandb]"]], ids=str)
+def test_what_is_allowed(line: list[str]) -> None:
+    resolvers.register()
+    assert len(compose_jobs(CONF, line, False)) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"a: [1\nb: 2\n", "own.yaml, line 2: expected ',' or ']', but got ':'"),
+        (b"# @package _global_\nmodel:\n\tlayers: 2\n", "own.yaml, line 3: found character '\\t'"),
+        (b"# @package _global_\nseed: 1\nseed: 2\n", "own.yaml, line 3: found duplicate key seed"),
+        (b"a: \xff\n", "a file is not UTF-8 text: invalid start byte at byte 3"),
+        (b"seed: 3\n", "its first line must be: # @package _global_"),
+        (b"- seed\n", "its first line must be: # @package _global_"),
+        (
+            b"# @package _global_\ndefaults: [{override /data: dat}]\n",
+            "there is no data called dat; did you",
+        ),
+        (
+            b"# @package _global_\ndefaults: [{override /dat: dates}]\n",
+            "In 'experiment/own': Could not",
+        ),
+    ],
+)
+def test_a_file_of_ones_own(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "experiment").mkdir()
+    (tmp_path / "experiment" / "own.yaml").write_bytes(content)
+    problems = said(f"hydra.searchpath=['file://{tmp_path}']", "experiment=own")
+    assert problems.startswith("  - experiment=own: ")
+    assert message in problems

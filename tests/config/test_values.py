@@ -1,0 +1,60 @@
+"""What fits which annotation."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+import torch
+
+from zoo.attention import Score
+from zoo.config.values import described, fits, shown
+
+DOT = {"_target_": "zoo.attention.Dot"}
+LATER = {**DOT, "_partial_": True}
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "expected"),
+    [
+        (1, Literal[1, 2], True),
+        (True, Literal[1, 2], False),
+        (1, float, True),
+        (True, float, False),
+        (True, int, False),
+        (1.0, int, False),
+        (None, int | None, True),
+        (0, None, False),
+        ("x", Path, True),
+        (1, Path, False),
+        ([1, 2], list[int], True),
+        ([1, "x"], list[int], False),
+        ([1, 2], tuple[int, int], True),
+        ([1, 2, 3], tuple[int, int], False),
+        ([1, 2, 3], tuple[int, ...], True),
+        ([1, "x"], tuple[int, int], False),
+        ({"a": 1}, dict[str, int], True),
+        ({"a": "x"}, Mapping[str, int], False),
+        ([], Mapping[str, int], False),
+        ([1], torch.Tensor, False),
+        (DOT, Score, True),
+        (LATER, Score, False),
+        (DOT, torch.optim.Optimizer, False),
+        (LATER, Callable[..., Score], True),
+        (LATER, Callable[..., torch.optim.Optimizer], False),
+        (DOT, Callable[..., torch.Tensor], True),  # an object that is called itself
+        (DOT, dict[str, Any], False),
+        (3, Callable[..., Score], False),
+        (3, Any, True),
+    ],
+)
+def test_fits(value: Any, annotation: Any, expected: bool) -> None:
+    assert fits(value, annotation) is expected
+
+
+def test_in_words() -> None:
+    assert described(float | torch.Tensor | None) == "a number or null", "no YAML can give a tensor"
+    assert described(Callable[..., Score]) == "a Score to build (_partial_: true)"
+    assert shown(LATER) == "Dot (_partial_: true)"
+    assert shown(list(range(100))) == shown(list(range(200))), "long values are cut"
+    assert len(shown("x" * 1000)) == 80

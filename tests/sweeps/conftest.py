@@ -1,0 +1,53 @@
+"""Sweeps of jobs that are over in milliseconds."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zoo.runs.status import State, StatusFile
+from zoo.runs.sweep_record import Sweep, SweepJob
+
+FAKE = Path(__file__).with_name("fake_job.py")
+
+MakeSweep = Callable[..., Sweep]
+
+
+@pytest.fixture
+def fake_script() -> Path:
+    return FAKE
+
+
+@pytest.fixture
+def make_sweep(tmp_path: Path) -> MakeSweep:
+    """Queues jobs that do as they are told: `make_sweep("finish", "raise", parallel=2)`."""
+
+    def make(*acts: str, trainer: dict[str, Any] | None = None, **settings: Any) -> Sweep:
+        folder = tmp_path / "sweep"
+        jobs = []
+        for number, act in enumerate(acts):
+            run = folder / f"{number}_job_0000000{number}"
+            run.mkdir(parents=True)
+            config = {
+                "act": act,
+                "trainer": trainer or {"accelerator": "cpu", "devices": 1},
+                "callbacks": {"best": {"monitor": "val/chrf", "mode": "max"}},
+                "sweep": settings,
+            }
+            (run / "config.yaml").write_text(json.dumps(config))  # which is YAML, too
+            overrides = ["data=reverse", f"seed={number}"]
+            StatusFile(run).start(overrides, State.QUEUED)
+            jobs.append(SweepJob(number, run, overrides, config))
+        sweep = Sweep(folder, ["data=reverse", "seed=1,2"], "local", "basic", None, {}, jobs)
+        sweep.write()
+        return sweep
+
+    return make
+
+
+@pytest.fixture
+def states() -> Callable[[Sweep], list[State]]:
+    """The state of every job of a sweep."""
+    return lambda sweep: [StatusFile(job.folder).read().state for job in sweep.jobs]

@@ -1,0 +1,47 @@
+"""What the guides show can be copied as it stands."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from zoo.config import resolvers
+from zoo.config.compose import compose_jobs
+from zoo.config.frozen import Config
+
+PROJECT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def conf(tmp_path: Path) -> Path:
+    return Path(shutil.copytree(PROJECT / "conf", tmp_path / "conf"))
+
+
+def _shown(guide: str) -> str:
+    (shown,) = re.findall(
+        r"```yaml\n(.*?)```", (PROJECT / "docs" / guide).read_text(encoding="utf-8"), re.DOTALL
+    )
+    return str(shown)
+
+
+def _composed(conf: Path, *overrides: str) -> Config:
+    resolvers.register()
+    return compose_jobs(conf, list(overrides), multirun=False)[0].config
+
+
+def test_a_model_of_the_guide_brings_its_attention_and_takes_another(conf: Path) -> None:
+    (conf / "model" / "mine.yaml").write_text(_shown("adding-a-model.md").replace("<name>", "mine"))
+    for overrides, score in ((["model=mine"], "ScaledDot"), (["model=mine", "attention=dot"], "Dot")):
+        model = _composed(conf, *overrides)["model"]
+        assert model["attention"]["score"]["_target_"] == f"zoo.attention.{score}"
+        assert model["_target_"] == "zoo.networks.mine.<Class>"
+
+
+def test_a_corpus_of_the_guide_takes_the_place_of_another(conf: Path, tmp_path: Path) -> None:
+    shipped = (conf / "data" / "multi30k.yaml").read_text(encoding="utf-8")
+    own = re.sub(r"corpus:\n(  .*\n)+", lambda _: _shown("own-data.md"), shipped)
+    (conf / "data" / "my_corpus.yaml").write_text(own)
+    data = _composed(conf, "data=my_corpus", f"paths.data_dir={tmp_path}")["data"]
+    assert data["corpus"] == {"_target_": "data.my_corpus.MyCorpus", "folder": f"{tmp_path}/my_corpus"}
+    assert data["tokenizer"]["_target_"] == "data.vocabulary.Bpe"

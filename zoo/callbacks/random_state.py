@@ -1,0 +1,86 @@
+"""Random numbers that go on after a resume where they were."""
+
+import random
+from typing import Any
+
+import lightning.pytorch as pl
+import numpy as np
+import torch
+import torch.distributed
+from lightning.pytorch import Callback
+
+State = dict[str, Any]
+
+
+class RandomState(Callback):
+    """Keeps every generator's state in the checkpoint, each process's own, and lets training alone use them.
+
+    A validation gets a copy of the training's random numbers and gives them back, so that how often one
+    validates changes nothing else. A resumed fit gets those of the checkpoint.
+    """
+
+    def __init__(self) -> None:
+        self._loaded: list[State] | None = None
+        self._resumed: State | None = None
+        self._before_validation: State | None = None
+
+    def state_dict(self) -> dict[str, Any]:
+        """One state for each process; in a validation, the one from before it."""
+        own = self._before_validation or _current()
+        if not torch.distributed.is_initialized():
+            return {"processes": [own]}
+        states: list[State] = [{}] * torch.distributed.get_world_size()
+        torch.distributed.all_gather_object(states, own)
+        return {"processes": states}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Keeps the states for the fit that is about to start."""
+        self._loaded = state_dict["processes"]
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Takes this process's part; a checkpoint that is only tested changes nothing."""
+        if self._loaded is not None:
+            self._resumed, self._loaded = self._loaded[trainer.global_rank], None
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """For a validation that is done again before the first step."""
+        if self._resumed is not None:
+            _restore(self._resumed)
+
+    def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
+        """Here, behind all that prepares a fit."""
+        if self._resumed is not None:
+            _restore(self._resumed)
+            self._resumed = None
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Remembers where training was."""
+        self._before_validation = _current()
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Goes on from there."""
+        if self._before_validation is not None:
+            _restore(self._before_validation)
+            self._before_validation = None
+
+
+def _current() -> State:
+    numpy = np.random.get_state(legacy=True)
+    version, numbers, gauss = random.getstate()
+    return {
+        "torch": torch.get_rng_state(),
+        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        # uint32 fits into int64, which every version of torch can store
+        "numpy": [numpy[0], torch.from_numpy(numpy[1].astype(np.int64)), *numpy[2:]],  # type: ignore[index]
+        "python": [version, list(numbers), gauss],
+    }
+
+
+def _restore(state: State) -> None:
+    torch.set_rng_state(state["torch"])
+    if state["cuda"] and torch.cuda.is_available():
+        torch.cuda.set_rng_state_all(state["cuda"])
+    name, keys, *rest = state["numpy"]
+    np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
+    version, numbers, gauss = state["python"]
+    random.setstate((version, tuple(numbers), gauss))

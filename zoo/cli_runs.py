@@ -1,0 +1,83 @@
+"""`zoo resume`, `zoo rerun`, `zoo clean`: what can be done with a run's folder."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zoo.checkout import require_checkout
+from zoo.clear_errors import clear_errors
+
+Resumable = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or of a sweep.")]
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
+Project = Annotated[
+    Path | None,
+    typer.Option(help="The project's checkout; by default found upward from the current folder."),
+]
+
+
+def resume(run: Resumable, project: Project = None) -> None:
+    """Go on with a run that was stopped, in its folder and its W&B run; or complete a sweep."""
+    with clear_errors():
+        script = require_checkout(project) / "train.py"
+        if (run / "sweep.json").is_file():
+            from zoo.runs.sweep import resume_sweep
+
+            raise typer.Exit(resume_sweep(script.resolve(), run))
+        _require_run(run)
+        raise typer.Exit(_train(script, run / "config.yaml", "--resume"))
+
+
+def rerun(run: Run, project: Project = None) -> None:
+    """Repeat a run from its config.yaml alone, in a new folder."""
+    with clear_errors():
+        script = require_checkout(project) / "train.py"
+        _require_run(run)
+        from zoo.runs.copying import copy_run
+
+        raise typer.Exit(_train(script, copy_run(run)))
+
+
+def clean(
+    folders: Annotated[
+        list[Path], typer.Argument(metavar="FOLDER...", help="Runs, sweeps, or a folder of many of them.")
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would be removed.")] = False,
+) -> None:
+    """Free disk space: last.ckpt of finished runs, and what killed ones left half written."""
+    with clear_errors():
+        from zoo.runs.clean import dispensable, runs_below
+
+        freed = 0
+        for folder in folders:
+            if not folder.exists():
+                raise ValueError(f"{folder} does not exist")
+        for run in [run for folder in folders for run in runs_below(folder)]:
+            for path, size, reason in dispensable(run):
+                print(f"{size / 2**20:10.1f} MiB  {path}  ({reason})")
+                freed += size
+                if not dry_run:
+                    path.unlink()
+        print(f"{freed / 2**20:10.1f} MiB  {'would be freed' if dry_run else 'freed'}")
+
+
+def _require_run(run: Path) -> None:
+    from zoo.runs.checkpoint import nearest
+
+    if not run.exists():
+        raise ValueError(f"{run} does not exist{nearest(run)}")
+    if not (run / "config.yaml").is_file():
+        raise ValueError(f"{run} is not a run's folder: it has no config.yaml")
+
+
+def _train(script: Path, config: Path, *options: str) -> int:
+    """In a process of its own; Ctrl-C reaches it, too, and it is waited for."""
+    process = subprocess.Popen([sys.executable, str(script), "--frozen", str(config), *options])
+    while True:
+        try:
+            code = process.wait()
+        except KeyboardInterrupt:
+            continue
+        return 128 - code if code < 0 else code

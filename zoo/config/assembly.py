@@ -1,0 +1,177 @@
+"""Puts a run together on trial, without data and memory: constructors say themselves what they refuse."""
+
+import logging
+import re
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.utilities.exceptions import MisconfigurationException
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from torch.optim.lr_scheduler import ReduceLROnPlateau
+
+from zoo.config.frozen import Config
+from zoo.config.instantiate import instantiate
+from zoo.config.problems import ConfigError, Problem, joined
+from zoo.config.values import TARGET
+from zoo.spec import DataSpec
+from zoo.text import SPECIAL_TOKENS, text_spec
+
+_SAID = (TypeError, ValueError, MisconfigurationException)
+"""How constructors refuse. Any other exception is news, and its place in the code is named as well."""
+
+_WRITTEN_AT = ("attention", "selection", "optimizer", "scheduler", "decoding")
+"""Groups that other parts take by interpolation."""
+
+
+def refused(config: Config) -> list[Problem]:
+    """What the constructors refuse, of parts and of the whole.
+
+    Args:
+        config: resolved; nothing in it is unsafe, of a wrong type or out of a known range.
+    """
+    trial = _Trial(config)
+    with _quietly():
+        trial.assemble()
+    return trial.problems
+
+
+def placeholder(config: Config) -> DataSpec:
+    """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be."""
+    data = config["data"]
+    longest = data.get("maximum_length", 2)
+    joint = (data.get("tokenizer") or {}).get("joint", False)
+    sides = [
+        text_spec(_vocabulary(word), maximum_length=longest)
+        for word in ("source", "source" if joint else "target")
+    ]
+    return DataSpec(name="placeholder", source=sides[0], target=sides[1], test_hash="", vocabulary_hash="")
+
+
+def _vocabulary(word: str) -> str:
+    words = {token: number for number, token in enumerate((*SPECIAL_TOKENS, word))}
+    return str(Tokenizer(WordLevel(words, unk_token=SPECIAL_TOKENS[1])).to_str())
+
+
+class _Trial:
+    """Builds part by part; what a failed part belongs to is left out."""
+
+    def __init__(self, config: Config) -> None:
+        self.config = config
+        self.problems: list[Problem] = []
+
+    def assemble(self) -> None:
+        names = ("decoding", "data", "model", "task", "trainer", "callbacks", "logger")
+        parts = {name: self._build(name, instantiate, self.config[name], name) for name in names}
+        self._steps("")
+        if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
+            self._steps("task")
+        if parts["model"]:
+            spec = placeholder(self.config)
+            with torch.device("meta"):
+                network = self._build("model", parts["model"], spec=spec)
+                if network is not None and parts["task"]:
+                    self._build("task", parts["task"], network=network, spec=spec)
+        if parts["trainer"] and parts["callbacks"] is not None and parts["logger"] is not None:
+            loggers, callbacks = list(parts["logger"].values()), list(parts["callbacks"].values())
+            self._build("trainer", parts["trainer"], logger=loggers, callbacks=callbacks)
+
+    def _steps(self, holder: str) -> None:
+        """One step of optimiser and schedule: some refuse only then."""
+        node = self.config[holder] if holder else self.config
+        key = joined(holder, "optimizer")
+        weight = torch.nn.Parameter(torch.zeros(1))
+        weight.grad = torch.zeros(1)
+
+        def step() -> torch.optim.Optimizer:
+            made: torch.optim.Optimizer = instantiate(node["optimizer"], key)([weight])
+            made.step()
+            return made
+
+        def advance() -> None:
+            schedule = instantiate(node["scheduler"], joined(holder, "scheduler"))(optimizer)
+            schedule.step(0.0) if isinstance(schedule, ReduceLROnPlateau) else schedule.step()
+
+        optimizer = self._build(key, step)
+        if optimizer is not None and node["scheduler"] is not None:
+            self._build(joined(holder, "scheduler"), advance)
+
+    def _build(self, key: str, make: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        """What `make` makes, or None and a problem."""
+        try:
+            return make(*arguments, **named)
+        except ConfigError as error:
+            for problem in error.problems:
+                self._blame(problem.key, problem.message)
+        except _SAID as error:
+            self._blame(key, str(error))
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(place.filename).name}, line {place.lineno}"
+            self._blame(key, f"cannot be built: {type(error).__name__} in {where}: {error}")
+        return None
+
+    def _blame(self, key: str, message: str) -> None:
+        message = message.strip().splitlines()[0] if message.strip() else "cannot be built"
+        key = _blamed(self.config, key, message)
+        name = key.rpartition(".")[2]
+        message = re.sub(rf"^{re.escape(name)} (?=must|needs)", "", message)  # the key says it already
+        self.problems.append(Problem(_written(self.config, key), message))
+
+
+@contextmanager
+def _quietly() -> Iterator[None]:
+    """Leaves hints and warnings to the real thing."""
+    level = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logging.disable(level)
+
+
+def _blamed(config: Config, key: str, message: str) -> str:
+    """The full key of the value that a message is about, as far as its words tell."""
+    named = [
+        (part.get(TARGET, "").rpartition(".")[2] in message.split(":")[0].split(), found.start(), place, name)
+        for place, part in _below(_at(config, key), key)
+        for name in part
+        if (found := re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", message))
+    ]
+    if not named:
+        return key
+    # A class that names itself is meant; else the outermost part, and the first word.
+    _, _, place, name = min(named, key=lambda one: (not one[0], one[2].count("."), one[1]))
+    return joined(place, name)
+
+
+def _below(node: Any, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    if isinstance(node, dict):
+        yield key, node
+        for name, value in node.items():
+            yield from _below(value, joined(key, name))
+
+
+def _at(config: Config, key: str) -> Any:
+    node: Any = config
+    for part in key.split("."):
+        node = node.get(part) if isinstance(node, dict) else None
+    return node
+
+
+def _written(config: Config, key: str) -> str:
+    """The key where a value was written that other parts take by interpolation."""
+    parts = key.split(".")
+    for length in range(len(parts), 1, -1):
+        node = _at(config, ".".join(parts[:length]))
+        for group in _WRITTEN_AT:
+            if isinstance(node, dict) and node == config[group]:
+                return ".".join([group, *parts[length:]])
+    return key

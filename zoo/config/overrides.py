@@ -1,0 +1,217 @@
+"""What is wrong with what was typed, said about the override it was typed in."""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+
+import yaml
+from hydra.core.global_hydra import GlobalHydra
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException, MissingConfigException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
+
+from zoo.config.allowed import NotAllowed, locate
+from zoo.config.problems import Problem, unknown
+from zoo.config.schema import Settings
+from zoo.config.values import TARGET, shown
+
+ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, UserWarning)
+"""What composing raises: about overrides, interpolations, files, odd values and missing folders."""
+
+SEVERAL = ("callbacks", "logger")
+"""Groups whose parts stand side by side, so that a list of choices makes sense."""
+
+
+PLUGINS = {"optuna": "optuna", "slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm"}
+"""Choices that come with a package which may be missing, and the extra that installs it."""
+
+
+def key_of(override: str) -> str:
+    """The key that an override is about."""
+    return override.partition("=")[0].lstrip("+~")
+
+
+def parsed(overrides: Sequence[str]) -> tuple[list[Override], list[Problem]]:
+    """Those that can be read, and what is wrong with the others."""
+    parser = OverridesParser.create(GlobalHydra.instance().config_loader())
+    read, problems = [], []
+    for text in overrides:
+        try:
+            read += parser.parse_overrides([text])
+        except ERRORS as error:
+            problems.append(Problem(text, _unreadable(text, error)))
+    return read, problems
+
+
+def mistaken(overrides: Sequence[str]) -> list[Problem]:
+    """What the form of a job's overrides gives away, where Hydra would misunderstand it or say something odd.
+
+    Args:
+        overrides: one job's.
+    """
+    read, problems = parsed(overrides)
+    searchpath = [text for text in overrides if key_of(text) == "hydra.searchpath"]
+    for override in read:
+        text = str(override.input_line)
+        try:
+            message = _mistake(override, text, searchpath)
+        except ERRORS:  # the search path itself is wrong: composing says so
+            continue
+        if message:
+            problems.append(Problem(text, message))
+    return problems
+
+
+def explained(
+    overrides: Sequence[str], compose: Callable[[Sequence[str]], DictConfig], error: Exception
+) -> Iterator[Problem]:
+    """One problem for each override that cannot be added to those that can, whatever their order.
+
+    Args:
+        overrides: one job's.
+        compose: makes a configuration of overrides, or raises one of `ERRORS`.
+        error: what it raised for all of them.
+    """
+    accepted: list[str] = []
+    refused = dict.fromkeys(overrides, error)
+    try:
+        base = compose(accepted)
+    except ERRORS as broken:
+        yield Problem("", _said(broken))
+        return
+    progress = True
+    while progress and refused:
+        progress = False
+        for override in list(refused):
+            try:
+                base = compose([*accepted, override])
+            except ERRORS as reason:
+                refused[override] = reason
+            else:
+                accepted.append(override)
+                del refused[override]
+                progress = True
+    for override, last in refused.items():
+        yield Problem(override, _reason(override, last, base))
+
+
+def _unreadable(text: str, error: Exception) -> str:
+    key, equals, value = text.partition("=")
+    if not key.strip("+~"):
+        return "no setting is named; write key=value, without blanks around ="
+    if not equals:
+        return f"is given no value; write {key}=VALUE"
+    if value.startswith(",") or value.endswith(",") or ",," in value:
+        return "a value is missing beside a comma"
+    lines = str(error).splitlines()
+    reason = next((line for line in lines if not line.startswith("Error parsing")), lines[0])
+    reason = reason.partition(" expecting")[0]
+    return f"cannot be read: {reason}; special characters need quotes: {key}='\"...\"'"
+
+
+def _options(group: str, searchpath: list[str]) -> list[str]:
+    """The files of a group; none where there is no such group."""
+    if not group or group.split("/")[0] == "hydra":
+        return []
+    loader = GlobalHydra.instance().config_loader()
+    return sorted(loader.get_group_options(group, config_name="train", overrides=searchpath))
+
+
+def _groups(holder: str) -> list[str]:
+    """The groups below a group."""
+    loader = GlobalHydra.instance().config_loader()
+    return [f"{holder}/{group}" for group in loader.list_groups(holder)]
+
+
+def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None:
+    key = override.key_or_group
+    if not key:
+        return "no setting is named; write key=value, without blanks around ="
+    if override.is_sweep_override():
+        return f"these are several values; add -m to run a job with each: -m {text}"
+    value = override.value()
+    options = _options(key, searchpath)
+    if override.is_delete():
+        choose = f"; choose with {key}=NAME; allowed: {', '.join(options)}" if options else ""
+        return f"a run cannot do without{choose}" if options or key in Settings.__annotations__ else None
+    if not options:
+        return _written_with_a_dot(key, value, searchpath)
+    choices = f"; allowed: {', '.join(options)}"
+    if override.is_add() or override.is_force_add():
+        return f"one is chosen already; write {key}={value} without the +"
+    if isinstance(value, list) and len(value) > 1 and key not in SEVERAL:
+        return f"takes one choice; to run a job with each: -m {key}={','.join(map(str, value))}"
+    if value is None or value == "":
+        return f"is a choice among files and cannot be {'null' if value is None else 'empty'}{choices}"
+    if isinstance(value, bool | int | float):
+        return f"there is no {key} called {value}{choices}"
+    return None
+
+
+def _written_with_a_dot(key: str, value: object, searchpath: list[str]) -> str | None:
+    """`model.recurrent=lstm` where `model/recurrent=lstm` is meant."""
+    group = key.replace(".", "/")
+    options = _options(group, searchpath) if group != key and isinstance(value, str) else []
+    if not options:
+        return None
+    nearest = "" if value in options else unknown(str(value), options)
+    return f"is a choice among files: write {group}={value}{nearest}"
+
+
+def _reason(override: str, error: Exception, base: DictConfig) -> str:
+    key = key_of(override)
+    group, choice = "", ""
+    if isinstance(error, MissingConfigException):
+        group, _, choice = str(error.missing_cfg_file).rpartition("/")
+    if group.startswith("hydra/") and choice in PLUGINS:
+        return f"needs a plugin: pip install 'attention-zoo[{PLUGINS[choice]}]'"
+    if isinstance(error, MissingConfigException) and error.options is not None:
+        return f"there is no {group} called {choice}" + unknown(choice, error.options)
+    if str(error).startswith("Could not append to config. An item is already"):
+        return f"is set already; write {override.lstrip('+')} without the +"
+    holder, slash, _ = key.rpartition("/")
+    if slash and key not in (groups := _groups(holder)):
+        return f"there is no {key}" + unknown(key, groups)
+    # The deepest part of the key that exists says what could have been meant.
+    parent, part = base, ""
+    for part in key.split("."):
+        if part not in parent:
+            return _no_such_part(override, part, parent)
+        node = OmegaConf.select(parent, part)
+        if not isinstance(node, DictConfig):
+            if part != key.split(".")[-1]:
+                return f"{part} is {shown(node)}, so there is nothing in it"
+            break
+        parent = node
+    cause = error.__cause__
+    if isinstance(
+        cause, ConfigKeyError | ConfigAttributeError
+    ):  # a mapping with an entry that does not exist
+        return _no_such_part(override, str(cause.key), parent)
+    return _said(error)
+
+
+def _no_such_part(override: str, part: str, parent: DictConfig) -> str:
+    names = [str(name) for name in parent if name != "hydra" and not str(name).startswith("_")]
+    try:
+        target = locate(parent.get(TARGET))
+    except NotAllowed:
+        pass
+    else:
+        if "{" not in override and part in inspect.signature(target).parameters:
+            return f"is not among the settings, but {target.__name__} takes it: write +{override.lstrip('+')}"
+    return f"there is no {part}" + unknown(part, names)
+
+
+def _said(error: Exception) -> str:
+    """An error in one line."""
+    if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
+        mark = error.problem_mark
+        return f"{mark.name}, line {mark.line + 1}: {error.problem or error.context}"
+    if isinstance(error, UnicodeDecodeError):
+        return f"a file is not UTF-8 text: {error.reason} at byte {error.start}"
+    if isinstance(error, UserWarning):  # ours is about the search path alone
+        return f"there is no folder {str(error).partition('path=')[2].removesuffix(' is not available.')}"
+    cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error
+    return str(cause).strip().splitlines()[0]

@@ -1,0 +1,41 @@
+"""Repeats a run from its config.yaml alone."""
+
+from pathlib import Path
+
+import yaml
+
+from zoo.config.frozen import FILE, Config
+from zoo.runs.files import write_text
+from zoo.runs.folder import create_run_folder, day_folder
+from zoo.runs.status import State, StatusFile
+
+
+def copy_run(folder: Path) -> Path:
+    """Queues the same run in a new folder of today, wherever the first one lies.
+
+    Args:
+        folder: of a run in any state.
+
+    Returns:
+        The new folder's config.yaml; whoever runs it puts the folder in place of the old one.
+
+    Raises:
+        ValueError: there is no config.yaml, or it is not that of a run.
+        OSError: the new folder cannot be made.
+    """
+    path = folder / FILE
+    if not path.is_file():
+        raise ValueError(f"{path} does not exist: is {folder} a run's folder?")
+    try:
+        text = path.read_text(encoding="utf-8")
+        config: Config = yaml.safe_load(text)
+        runs, name = Path(config["paths"]["runs_dir"]), config["name"]
+    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is not the configuration of a run: {error}") from error
+    status = StatusFile(folder)
+    overrides = status.read().overrides if status.path.exists() else []
+    new = create_run_folder(day_folder(runs), str(name))
+    StatusFile(new).start(overrides, State.QUEUED)
+    # Paths below the old folder keep their place in the text: `thaw` moves them.
+    write_text(new / FILE, text)
+    return new / FILE

@@ -1,0 +1,76 @@
+"""Being asked to stop: SIGTERM, SIGUSR1 (as SLURM sends it) and Ctrl-C."""
+
+import os
+import signal
+import threading
+from types import FrameType, TracebackType
+from typing import Any
+
+_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 143}
+
+
+class Preempted(BaseException):
+    """This process was asked to stop. No `except Exception` on the way out may swallow it.
+
+    Attributes:
+        exit_code: what a shell expects: 130 after Ctrl-C, else 143.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"asked to stop by {signal.Signals(number).name}")
+        self.exit_code = _CODES[signal.Signals(number)]
+
+
+class Preemption:
+    """A context in which the signals end the run in order.
+
+    Where nothing is lost by it, a signal raises `Preempted` at once. Whoever has something to finish first
+    sets `deferred`, looks at `received` when it suits, and raises by itself. A second Ctrl-C ends the process
+    at once, whatever it does.
+
+    Attributes:
+        received: the first signal that came; None before.
+        deferred: a signal is only noted.
+    """
+
+    def __init__(self) -> None:
+        self.received: int | None = None
+        self.deferred = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> "Preemption":
+        self.received, self.deferred = None, False
+        if threading.current_thread() is threading.main_thread():
+            self._before = {number: signal.getsignal(number) for number in _CODES}
+        self.install()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        self._before = {}
+
+    def install(self) -> None:
+        """Makes the signals come here (again: Lightning installs handlers of its own for every stage).
+
+        Outside the context, and on any but the main thread, nothing is changed.
+        """
+        for number in self._before:
+            signal.signal(number, self._on_signal)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT and self.received == signal.SIGINT:
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+        if self.received is not None:
+            return
+        self.received = number
+        if not self.deferred:
+            self.deferred = True  # on the way out no second one interrupts
+            raise Preempted(number)
+
+
+PREEMPTION = Preemption()
+"""Of this process: signals are its own, whatever runs in it."""

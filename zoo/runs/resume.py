@@ -1,0 +1,114 @@
+"""Where a stopped run goes on."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from lightning.pytorch.utilities import rank_zero_only
+
+from zoo.config.frozen import moved, require_unused
+from zoo.runs.checkpoint import CheckpointError, read_checkpoint
+from zoo.runs.files import remove_partials
+from zoo.runs.metrics import rewind
+from zoo.runs.status import State, StatusFile
+
+LAST = Path("checkpoints") / "last.ckpt"
+
+_SHOWN = 10
+
+
+class CannotResume(ValueError):
+    """A run that cannot go on; the message says why, and what to do instead."""
+
+
+def starting_point(path: Path, config: Mapping[str, Any], resume: bool) -> Path | None:
+    """The checkpoint from which a run starts; None to begin at its beginning.
+
+    Args:
+        path: its config.yaml.
+        config: what stands in it.
+        resume: whether it shall go on; otherwise its folder must not have been used.
+
+    Raises:
+        CannotResume: it cannot go on.
+        ConfigError: the folder has been used.
+    """
+    folder = path.resolve().parent
+    if rank_zero_only.rank:  # type: ignore[attr-defined]  # the first process has looked at all that already
+        return folder / LAST if resume and (folder / LAST).exists() else None
+    if resume:
+        return resume_point(folder, config)
+    require_unused(path)
+    return None
+
+
+def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
+    """The checkpoint from which a run goes on; None to begin at its beginning.
+
+    Args:
+        folder: the run's folder.
+        config: its configuration, as it is now.
+
+    Raises:
+        CannotResume: it is finished, running, or diverged, or its configuration was changed.
+    """
+    state = StatusFile(folder).read().state
+    if state is State.FINISHED:
+        raise CannotResume(f"{folder} is finished; `zoo rerun` repeats it in a new folder")
+    if state is State.RUNNING:
+        raise CannotResume(f"{folder} is being run")
+    if state is State.DIVERGED:
+        raise CannotResume(
+            f"{folder} diverged, and would again: train with other settings (`zoo rerun` repeats it as it"
+            " was, in a new folder)"
+        )
+    last = folder / LAST
+    if not last.exists():
+        return None
+    try:
+        trained = read_checkpoint(last).config
+    except CheckpointError as error:
+        raise CannotResume(f"{error}; delete it to begin at the beginning") from error
+    changes = list(differences(moved(trained, folder), config))
+    if changes:
+        shown = "".join(f"\n  - {change}" for change in changes[:_SHOWN])
+        more = f"\n  and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
+        raise CannotResume(
+            f"{folder}/config.yaml is not what {LAST} was trained with:{shown}{more}\n"
+            "Put it back to go on, or train the new configuration in a new folder"
+        )
+    return last
+
+
+def start_over(folder: Path) -> None:
+    """Puts a run back to its beginning: what it logged is kept aside, its checkpoints are removed."""
+    status = StatusFile(folder)
+    overrides = status.read().overrides
+    rewind(folder / "metrics.csv", 0)
+    for path in (folder / LAST.parent).glob("*.ckpt"):
+        path.unlink()
+    for name in ("metrics.csv", "results.json", "predictions.jsonl", "samples.txt"):
+        (folder / name).unlink(missing_ok=True)
+    remove_partials(folder)
+    status.start(overrides, State.QUEUED)
+
+
+def differences(before: Any, now: Any, key: str = "") -> Iterator[str]:
+    """Every value that differs between two configurations: its full key, what it was, what it is.
+
+    Args:
+        before: plain containers.
+        now: plain containers.
+        key: where both stand.
+    """
+    if isinstance(before, Mapping) and isinstance(now, Mapping):
+        for name in dict.fromkeys((*before, *now)):
+            full = f"{key}.{name}" if key else str(name)
+            if name not in now:
+                yield f"{full}: was {before[name]!r}, is missing"
+            elif name not in before:
+                yield f"{full}: was missing, is {now[name]!r}"
+            else:
+                yield from differences(before[name], now[name], full)
+    elif before != now:
+        yield f"{key}: was {before!r}, is {now!r}"

@@ -1,0 +1,42 @@
+"""How the jobs of a sweep are run: the `sweep` mapping of a configuration."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, kw_only=True)
+class SweepSettings:
+    """What `sweep.*` on the command line sets.
+
+    Attributes:
+        name: groups the runs of a sweep; None for a single run.
+        parallel: how many jobs run at once.
+        fail_fast: stop the sweep when a job fails; else the others go on.
+        jobs_per_gpu: how many jobs share one GPU.
+        worst: what a trial that reached no value counts in an optimisation; None for the worst value so far.
+    """
+
+    name: str | None = None
+    parallel: int = 1
+    fail_fast: bool = False
+    jobs_per_gpu: int = 1
+    worst: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuses numbers without a meaning.
+
+        Raises:
+            ValueError: names the setting and the number.
+        """
+        for key in ("parallel", "jobs_per_gpu"):
+            if getattr(self, key) < 1:
+                raise ValueError(f"{key} must be at least 1, got {getattr(self, key)}")
+        if self.worst is not None and not math.isfinite(self.worst):
+            raise ValueError(f"worst must be a finite number, got {self.worst}")
+
+
+def sweep_settings(config: Mapping[str, Any]) -> SweepSettings:
+    """The settings in a resolved configuration that has been checked."""
+    return SweepSettings(**config["sweep"])

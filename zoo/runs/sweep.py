@@ -1,0 +1,259 @@
+"""Runs the jobs of a sweep, a process for each, and takes an interrupted sweep up again."""
+
+import fcntl
+import logging
+import os
+import signal
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from zoo.config.sweeps import check_gpus
+from zoo.runs.job import JobProcess
+from zoo.runs.leases import Lease, Leases, gpus, gpus_wanted
+from zoo.runs.lock import is_held
+from zoo.runs.results import commit, cores
+from zoo.runs.resume import start_over
+from zoo.runs.settings import SweepSettings, sweep_settings
+from zoo.runs.status import State, StatusFile
+from zoo.runs.sweep_record import Sweep, SweepJob, read_sweep, refuse_changes
+from zoo.runs.sweep_table import SweepTable, print_sweep
+
+log = logging.getLogger(__name__)
+
+_SECONDS = 0.1
+_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
+
+
+def end_sweep(folder: Path, code: str | int | None = None) -> int:
+    """Prints the complete table of a sweep.
+
+    Args:
+        folder: the sweep's.
+        code: the exit code, where it is known.
+
+    Returns:
+        That, else 0 when every job finished and 1 otherwise.
+    """
+    sweep = read_sweep(folder)
+    print_sweep(sweep)
+    if isinstance(code, int):
+        return code
+    return int({StatusFile(job.folder).read().state for job in sweep.jobs} != {State.FINISHED})
+
+
+def run_jobs(
+    script: Path,
+    sweep: Sweep,
+    jobs: Sequence[SweepJob],
+    *,
+    resume: bool = False,
+    leases: Leases | None = None,
+) -> int:
+    """Runs jobs of a sweep, each in a process of its own.
+
+    A failed job is reported when it fails; the others go on, unless `sweep.fail_fast` says otherwise. SIGINT,
+    SIGTERM and SIGHUP are passed on to the running jobs, which save and end as preempted, and those that wait
+    stay queued; a second SIGINT kills. When this returns, nothing that it started is left.
+
+    Args:
+        script: train.py.
+        sweep: the sweep, for the table.
+        jobs: those to run, with what `freeze` made in their folders.
+        resume: continue what their folders hold.
+        leases: the machine's GPUs.
+
+    Returns:
+        0 when all finished, 128 + n when signal n ended it, else 1.
+    """
+    settings = sweep_settings(jobs[0].config)
+    waiting, failed = deque(jobs), False
+    runner = _Runner(script, settings, len(jobs), leases or Leases(gpus(), settings.jobs_per_gpu), resume)
+    with runner, SweepTable(sweep, settings.parallel) as table:
+        while True:
+            stopped = runner.signal is not None or (failed and settings.fail_fast)
+            while waiting and not stopped and runner.start(waiting[0]):
+                table.started(waiting.popleft().folder)
+            for job in runner.ended():
+                table.ended(job.folder)
+                if StatusFile(job.folder).read().state is not State.FINISHED:
+                    failed = True
+                    if settings.fail_fast:
+                        runner.stop(signal.SIGTERM)
+            if not runner.running and (stopped or not waiting):
+                break
+            table.update()
+            time.sleep(_SECONDS)
+    return int(failed) if runner.signal is None else 128 + runner.signal
+
+
+class _Runner:
+    """The processes of a sweep's jobs: starts them, and in whatever way it is left, leaves none behind."""
+
+    def __init__(
+        self, script: Path, settings: SweepSettings, jobs: int, leases: Leases, resume: bool
+    ) -> None:
+        self.running: list[tuple[SweepJob, JobProcess]] = []
+        self.signal: int | None = None
+        self._script, self._leases, self._resume = script, leases, resume
+        self._parallel = min(settings.parallel, jobs)
+        self._stopped = False
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> "_Runner":
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            before = signal.getsignal(number)
+            if number != signal.SIGHUP or before != signal.SIG_IGN:  # `nohup` shall stay one
+                self._before[number] = signal.signal(number, self._on_signal)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for job, process in self.running:
+            process.close()
+            self._record(job, process)
+        for number, before in self._before.items():
+            signal.signal(number, before)
+
+    def start(self, job: SweepJob) -> bool:
+        """Starts a job, unless as many as may are running or no GPU is free."""
+        if len(self.running) >= self._parallel:
+            return False
+        lease = Lease((), ())
+        wanted = gpus_wanted(job.config, len(self._leases.devices))
+        environment: dict[str, str | None] = {**threads(job.config, self._parallel)}
+        if wanted:
+            taken = self._leases.take(wanted)
+            if taken is None:
+                return False
+            lease = taken
+            environment["CUDA_VISIBLE_DEVICES"] = ",".join(lease.devices)
+        try:
+            if StatusFile(job.folder).read().state in (State.FAILED, State.DIVERGED):
+                start_over(job.folder)
+            process = JobProcess(
+                self._script,
+                job.folder,
+                environment=environment,
+                inherited=lease.descriptors,
+                resume=self._resume,
+            )
+        finally:
+            lease.close()
+        self.running.append((job, process))
+        return True
+
+    def ended(self) -> Iterator[SweepJob]:
+        """The jobs that have ended since the last look."""
+        for entry in list(self.running):
+            job, process = entry
+            if process.poll() is not None:
+                self.running.remove(entry)
+                self._record(job, process)
+                yield job
+
+    def stop(self, number: int) -> None:
+        """Sends a signal to every running job; no second one, which would keep it from saving."""
+        if not self._stopped:
+            self._stopped = True
+            for _, process in self.running:
+                process.send(number)
+
+    def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if self.signal is not None and number == signal.SIGINT:
+            for _, process in self.running:
+                process.kill()
+        self.signal = self.signal or number
+        self.stop(signal.SIGTERM if number == signal.SIGHUP else number)
+
+    def _record(self, job: SweepJob, process: JobProcess) -> None:
+        """Closes the status of a job that ended before it could say anything itself."""
+        code, status = process.poll(), StatusFile(job.folder)
+        began = status.read().pid == process.pid
+        if code and not began and not self._stopped and not is_held(job.folder):
+            reason = RuntimeError(f"the process ended with exit code {code} before the run began")
+            status.end(State.FAILED, exit_code=code, exception=reason)
+
+
+def threads(config: Mapping[str, Any], parallel: int) -> dict[str, str]:
+    """What tells the libraries of one of `parallel` jobs how many threads are its share of the cores.
+
+    A number that the user has set stays where it is the smaller one.
+    """
+    processes = config["trainer"].get("devices") or 1
+    share = cores() // parallel
+    if isinstance(processes, int) and processes > 1:
+        share //= processes
+    found = {}
+    for name in _THREADS:
+        given = os.environ.get(name, "")
+        found[name] = str(min(int(given), max(1, share)) if given.isdigit() else max(1, share))
+    return found
+
+
+@contextmanager
+def supervised(folder: Path) -> Iterator[None]:
+    """A context in which no other process runs the same sweep.
+
+    Raises:
+        ValueError: another one does.
+    """
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"{folder} is being run by another process") from None
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def resume_sweep(script: Path, folder: Path) -> int:
+    """Takes a sweep up again.
+
+    Finished jobs are left alone, preempted and killed ones continue from their last checkpoint, failed ones
+    begin anew. The trials of an optimisation are drawn on from its study.
+
+    Args:
+        script: train.py.
+        folder: the sweep's.
+
+    Returns:
+        The exit code, as of `run_jobs`.
+
+    Raises:
+        ValueError: it is not a sweep's folder, its configuration changed, or it is still running.
+    """
+    folder = folder.resolve()
+    sweep = read_sweep(folder)
+    with supervised(folder):
+        refuse_changes(sweep)
+        states = {job.folder: StatusFile(job.folder).read().state for job in sweep.jobs}
+        running = [job.folder.name for job in sweep.jobs if states[job.folder] is State.RUNNING]
+        if running:
+            raise ValueError(f"{folder}: still running: {', '.join(running)}")
+        done = (State.FINISHED, State.PRUNED)
+        jobs = [job for job in sweep.jobs if states[job.folder] not in done]
+        now = commit()
+        if jobs and now != sweep.commit:
+            log.warning("the source code changed: the sweep began with %s, this is %s", sweep.commit, now)
+        code = 0
+        try:
+            if jobs:
+                code = _resumed(script, sweep, jobs)
+        finally:
+            print_sweep(sweep)
+    return code
+
+
+def _resumed(script: Path, sweep: Sweep, jobs: Sequence[SweepJob]) -> int:
+    if sweep.launcher == "slurm":
+        from zoo.runs.sweep_slurm import submit_jobs  # here, because it needs an extra
+
+        return submit_jobs(script, sweep, jobs, resume=True)
+    check_gpus([job.config for job in jobs])
+    return run_jobs(script, sweep, jobs, resume=True)

@@ -1,0 +1,108 @@
+"""sweep.json: what a sweep is made of, so that it can be taken up again as it was."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from zoo.config.frozen import FILE, Config
+from zoo.runs.files import write_json
+from zoo.runs.resume import differences
+
+RECORD = "sweep.json"
+_PLAIN = ("overrides", "launcher", "sweeper", "commit", "options")
+
+
+@dataclass(frozen=True)
+class SweepJob:
+    """One job of a sweep.
+
+    Attributes:
+        number: its place in the sweep, from 0.
+        folder: its run's.
+        overrides: what was typed for it.
+        config: its resolved configuration.
+    """
+
+    number: int
+    folder: Path
+    overrides: list[str]
+    config: Config
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """What sweep.json says: enough to take the sweep up again, and to see whether it still is the same.
+
+    Attributes:
+        folder: the sweep's, which holds the folders of its jobs.
+        overrides: the command line, behind `-m`.
+        launcher: which one.
+        sweeper: which one.
+        commit: of the source code.
+        options: of the launcher.
+        jobs: in their order.
+    """
+
+    folder: Path
+    overrides: list[str]
+    launcher: str
+    sweeper: str
+    commit: str | None
+    options: dict[str, Any] = field(default_factory=dict)
+    jobs: list[SweepJob] = field(default_factory=list)
+
+    def write(self) -> None:
+        """Writes sweep.json, whole or not at all."""
+        jobs = [
+            {"folder": job.folder.name, "overrides": job.overrides, "config": job.config} for job in self.jobs
+        ]
+        about = {name: getattr(self, name) for name in _PLAIN}
+        write_json(self.folder / RECORD, {**about, "jobs": jobs})
+
+
+def read_sweep(folder: Path) -> Sweep:
+    """Reads a sweep's sweep.json.
+
+    Raises:
+        ValueError: there is none, or it is not one of ours.
+    """
+    path = folder / RECORD
+    try:
+        values = json.loads(path.read_text(encoding="utf-8"))
+        jobs = [
+            SweepJob(number, folder / job["folder"], job["overrides"], job["config"])
+            for number, job in enumerate(values.pop("jobs"))
+        ]
+        return Sweep(folder=folder, jobs=jobs, **values)
+    except FileNotFoundError:
+        raise ValueError(f"{folder} is not the folder of a sweep: it holds no {RECORD}") from None
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path} is not the record of a sweep: {error}") from error
+
+
+def refuse_changes(sweep: Sweep) -> None:
+    """Refuses a sweep whose jobs are not configured any more as they were.
+
+    Raises:
+        ValueError: names every key, what it was and what it is.
+    """
+    changes = []
+    for job in sweep.jobs:
+        path = job.folder / FILE
+        try:
+            now = _as_json(yaml.safe_load(path.read_text(encoding="utf-8")))
+        except (OSError, ValueError, yaml.YAMLError) as error:
+            changes.append(f"{path} cannot be read: {' '.join(str(error).split())}")
+            continue
+        changes += [f"{path}: {change}" for change in differences(_as_json(job.config), now)]
+    if changes:
+        lines = "\n".join(f"  - {change}" for change in changes)
+        raise ValueError(f"the configuration changed since the sweep began, nothing was run:\n{lines}")
+
+
+def _as_json(config: Any) -> Any:
+    """As sweep.json would give it back: its keys are texts."""
+    return json.loads(json.dumps(config, default=str))
