@@ -232,6 +232,17 @@ def test_bahdanau_equations() -> None:
     torch.testing.assert_close(actual, torch.stack(expected), atol=1e-10, rtol=0)
 
 
+def test_bahdanau_queries_are_the_states_before_the_reading() -> None:
+    """A baseline that saw the state behind a sampled reading would bias the gradient."""
+    network = build("bahdanau").double().eval()
+    memory = network.encode(SOURCES)
+    state = network.init_state(memory)
+    queries = network.decode(memory, INPUTS).queries
+    for position in range(INPUTS.ids.shape[1]):
+        torch.testing.assert_close(queries[:, position], state.layers[-1][0][:, 0])
+        state = network.step(INPUTS.ids[:, position : position + 1], state, memory).state
+
+
 @pytest.mark.parametrize("feeding", [True, False])
 def test_luong_equations(feeding: bool) -> None:
     network = build("luong-feeding" if feeding else "luong", LSTM, layers=1).double().eval()
