@@ -29,9 +29,10 @@ JOBS = {"sweep.name=scores": 18, "seed=1,2,3": 3, "seed=1,2,3,4": 4, "trainer=dd
 
 def test_all_kinds_are_known() -> None:
     others = [" ".join(command) for command in COMMANDS if command[:2] != ["python", "train.py"]]
-    assert all(line.startswith(("pip install attention-zoo[", "zoo resume runs/")) for line in others)
+    assert {line.partition(" ")[0] for line in others} == {"pip", "zoo"}
 
 
+@pytest.mark.filterwarnings("default")  # Optuna 2 speaks to SQLAlchemy as one did before its version 2
 @pytest.mark.parametrize("line", SWEEPS, ids=" ".join)
 def test_is_executed(
     line: list[str],

@@ -34,7 +34,14 @@ def check(config: Config, given: Collection[str] = ()) -> None:
     if misfits:
         _raise([*out_of_range, *misfits])
     rules = (problem for rule in RULES for problem in rule(config, given))
-    _raise([*out_of_range, *rules, *refused(config)])
+    _raise([*out_of_range, *rules, *refused(_as_if_here(config, given))])
+
+
+def _as_if_here(config: Config, given: Collection[str]) -> Config:
+    """What is built for a try is built on this machine, which may have no GPU where SLURM's nodes have."""
+    if "hydra/launcher=slurm" not in given:
+        return config
+    return {**config, "trainer": {**config["trainer"], "accelerator": "cpu"}}
 
 
 def _raise(problems: Iterable[Problem]) -> None:
