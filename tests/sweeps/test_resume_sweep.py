@@ -39,6 +39,14 @@ def test_completes_it_without_touching_what_finished(
     assert all(job.folder.name in table for job in sweep.jobs)
 
 
+def test_what_diverged_would_diverge_again(make_sweep: MakeSweep, fake_script: Path, states: States) -> None:
+    sweep = make_sweep("finish", "finish")
+    status = StatusFile(sweep.jobs[0].folder)
+    status.end(State.DIVERGED, exit_code=1)
+    assert resume_sweep(fake_script, sweep.folder) == 1
+    assert states(sweep) == [State.DIVERGED, State.FINISHED]
+
+
 def test_nothing_left_to_do(make_sweep: MakeSweep, fake_script: Path) -> None:
     sweep = make_sweep("finish")
     run_jobs(fake_script, sweep, sweep.jobs)

@@ -132,7 +132,7 @@ class _Runner:
             lease = taken
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(lease.devices)
         try:
-            if StatusFile(job.folder).read().state in (State.FAILED, State.DIVERGED):
+            if StatusFile(job.folder).read().state is State.FAILED:
                 start_over(job.folder)
             process = JobProcess(
                 self._script,
@@ -216,14 +216,14 @@ def resume_sweep(script: Path, folder: Path) -> int:
     """Takes a sweep up again.
 
     Finished jobs are left alone, preempted and killed ones continue from their last checkpoint, failed ones
-    begin anew. The trials of an optimisation are drawn on from its study.
+    begin anew; diverged ones would diverge again. The trials of an optimisation are drawn on from its study.
 
     Args:
         script: train.py.
         folder: the sweep's.
 
     Returns:
-        The exit code, as of `run_jobs`.
+        The exit code: 0 when every job of the sweep has finished by now.
 
     Raises:
         ValueError: it is not a sweep's folder, its configuration changed, or it is still running.
@@ -236,18 +236,13 @@ def resume_sweep(script: Path, folder: Path) -> int:
         running = [job.folder.name for job in sweep.jobs if states[job.folder] is State.RUNNING]
         if running:
             raise ValueError(f"{folder}: still running: {', '.join(running)}")
-        done = (State.FINISHED, State.PRUNED)
+        done = (State.FINISHED, State.PRUNED, State.DIVERGED)
         jobs = [job for job in sweep.jobs if states[job.folder] not in done]
         now = commit()
         if jobs and now != sweep.commit:
             log.warning("the source code changed: the sweep began with %s, this is %s", sweep.commit, now)
-        code = 0
-        try:
-            if jobs:
-                code = _resumed(script, sweep, jobs)
-        finally:
-            print_sweep(sweep)
-    return code
+        code = _resumed(script, sweep, jobs) if jobs else 0
+        return end_sweep(folder, code or None)
 
 
 def _resumed(script: Path, sweep: Sweep, jobs: Sequence[SweepJob]) -> int:
