@@ -34,7 +34,7 @@ from zoo.runs.predictions import write_predictions
 from zoo.runs.recording import Recording
 from zoo.runs.report import print_results
 from zoo.runs.results import results, write_results
-from zoo.runs.resume import CannotResume, starting_point
+from zoo.runs.resume import CannotResume, discard_progress, starting_point
 from zoo.runs.sweep import end_sweep
 
 SCRIPT = Path(__file__).resolve()
@@ -89,6 +89,8 @@ def run(path: Path, resume: bool = False) -> int:
     folder = Path(config["paths"]["run_dir"])
     last = starting_point(path, config, resume)
     with Recording(folder, overrides) as recording:
+        if last is None:
+            discard_progress(folder)
         recording.loggers += instantiate(config["logger"], "logger").values()
         fit_and_test(config, folder, recording.loggers, last)
     return recording.exit_code

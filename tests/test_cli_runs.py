@@ -1,5 +1,7 @@
 """`zoo resume`, `zoo rerun`, `zoo clean`: which train.py they start, with what, and what they refuse."""
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,18 +11,12 @@ from typer.testing import CliRunner, Result
 from zoo.cli import main
 from zoo.runs.status import State, StatusFile
 
-SCRIPT = """
-import pathlib, sys
-pathlib.Path(__file__).with_name("said").write_text(" ".join(sys.argv[1:]))
-sys.exit(7)
-"""
-
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     folder = tmp_path / "checkout"
     (folder / "conf").mkdir(parents=True)
-    (folder / "train.py").write_text(SCRIPT)
+    (folder / "train.py").touch()
     return folder
 
 
@@ -35,21 +31,34 @@ def run(tmp_path: Path) -> Path:
     return folder
 
 
+@pytest.fixture(autouse=True)
+def became(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command line that the process would have become."""
+    line: list[str] = []
+
+    def become(program: str, arguments: list[str]) -> None:
+        assert program == arguments[0] == sys.executable
+        line[:] = arguments[1:]
+        raise SystemExit(7)
+
+    monkeypatch.setattr(os, "execv", become)
+    return line
+
+
 def _zoo(*arguments: object) -> Result:
     return CliRunner().invoke(main, [str(argument) for argument in arguments])
 
 
-def test_resume_starts_the_checkouts_own_script(checkout: Path, run: Path) -> None:
-    result = _zoo("resume", run, "--project", checkout)
-    assert result.exit_code == 7, "the exit code is passed on"
-    assert (checkout / "said").read_text() == f"--frozen {run}/config.yaml --resume"
+def test_resume_becomes_the_checkouts_own_script(checkout: Path, run: Path, became: list[str]) -> None:
+    """So that signals reach it, and its exit code is that of the command."""
+    assert _zoo("resume", run, "--project", checkout).exit_code == 7
+    assert became == [f"{checkout}/train.py", "--frozen", f"{run}/config.yaml", "--resume"]
 
 
-def test_rerun_starts_a_copy_in_a_new_folder(checkout: Path, run: Path) -> None:
-    result = _zoo("rerun", run, "--project", checkout)
-    assert result.exit_code == 7
+def test_rerun_starts_a_copy_in_a_new_folder(checkout: Path, run: Path, became: list[str]) -> None:
+    assert _zoo("rerun", run, "--project", checkout).exit_code == 7
     (new,) = (path.parent for path in run.parents[1].glob("*/*/config.yaml") if path.parent != run)
-    assert (checkout / "said").read_text() == f"--frozen {new}/config.yaml"
+    assert became == [f"{checkout}/train.py", "--frozen", f"{new}/config.yaml"]
     assert StatusFile(new).read().state is State.QUEUED
 
 
@@ -93,3 +102,14 @@ def test_clean_shows_and_then_removes(run: Path) -> None:
     assert best.exists()
     nothing = _zoo("clean", run / "checkpoints")
     assert (nothing.exit_code, nothing.stderr) == (2, f"error: there is no run in {run}/checkpoints\n")
+
+
+def test_one_damaged_run_keeps_no_other_from_being_cleaned(run: Path) -> None:
+    (run / "checkpoints" / "last.ckpt").write_bytes(b"")
+    other = run.with_name("11-00-00_b_00000000")
+    other.mkdir()
+    (other / "status.json").write_text("{")
+    result = _zoo("clean", run.parents[1])
+    assert result.exit_code == 1
+    assert f"left alone: {other}/status.json is not a run's status" in result.stderr
+    assert not (run / "checkpoints" / "last.ckpt").exists()

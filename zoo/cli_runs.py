@@ -1,9 +1,9 @@
 """`zoo resume`, `zoo rerun`, `zoo clean`: what can be done with a run's folder."""
 
-import subprocess
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -27,7 +27,7 @@ def resume(run: Resumable, project: Project = None) -> None:
 
             raise typer.Exit(resume_sweep(script.resolve(), run))
         _require_run(run)
-        raise typer.Exit(_train(script, run / "config.yaml", "--resume"))
+        _train(script, run / "config.yaml", "--resume")
 
 
 def rerun(run: Run, project: Project = None) -> None:
@@ -37,7 +37,7 @@ def rerun(run: Run, project: Project = None) -> None:
         _require_run(run)
         from zoo.runs.copying import copy_run
 
-        raise typer.Exit(_train(script, copy_run(run)))
+        _train(script, copy_run(run))
 
 
 def clean(
@@ -54,13 +54,22 @@ def clean(
         for folder in folders:
             if not folder.exists():
                 raise ValueError(f"{folder} does not exist")
+        unreadable = 0
         for run in [run for folder in folders for run in runs_below(folder)]:
-            for path, size, reason in dispensable(run):
+            try:
+                found = list(dispensable(run))
+            except ValueError as error:
+                print(f"left alone: {error}", file=sys.stderr)
+                unreadable += 1
+                continue
+            for path, size, reason in found:
                 print(f"{size / 2**20:10.1f} MiB  {path}  ({reason})")
                 freed += size
                 if not dry_run:
                     path.unlink()
         print(f"{freed / 2**20:10.1f} MiB  {'would be freed' if dry_run else 'freed'}")
+        if unreadable:
+            raise typer.Exit(1)
 
 
 def _require_run(run: Path) -> None:
@@ -72,12 +81,6 @@ def _require_run(run: Path) -> None:
         raise ValueError(f"{run} is not a run's folder: it has no config.yaml")
 
 
-def _train(script: Path, config: Path, *options: str) -> int:
-    """In a process of its own; Ctrl-C reaches it, too, and it is waited for."""
-    process = subprocess.Popen([sys.executable, str(script), "--frozen", str(config), *options])
-    while True:
-        try:
-            code = process.wait()
-        except KeyboardInterrupt:
-            continue
-        return 128 - code if code < 0 else code
+def _train(script: Path, config: Path, *options: str) -> NoReturn:
+    """Becomes train.py: signals reach it, and its exit code is this command's."""
+    os.execv(sys.executable, [sys.executable, str(script), "--frozen", str(config), *options])

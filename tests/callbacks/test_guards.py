@@ -10,6 +10,7 @@ import pytest
 import torch
 from fake_task import FakeTask, Fit
 from lightning.pytorch import Callback
+from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 from torch.utils.data import Dataset
 
@@ -103,7 +104,7 @@ def test_random_numbers_go_on_where_they_were() -> None:
     random.random(), np.random.rand(5), torch.rand(7)
     resumed = RandomState()
     resumed.load_state_dict(state)
-    trainer: Any = type("Trainer", (), {"global_rank": 0})
+    trainer: Any = type("Trainer", (), {"global_rank": 0, "world_size": 1})
     resumed.on_fit_start(trainer, None)  # type: ignore[arg-type]
     resumed.on_train_batch_start(trainer, None)  # type: ignore[arg-type]
     assert (random.random(), float(np.random.rand()), float(torch.rand(()))) == expected
@@ -127,6 +128,25 @@ def test_when_the_last_checkpoint_is_written(fit: Fit, tmp_path: Path) -> None:
     saved.clear()
     fit(FakeTask(), [Watch(folder=tmp_path)])
     assert saved == [8]
+
+
+def test_a_moved_folder_still_knows_its_best_checkpoint(tmp_path: Path) -> None:
+    state = {
+        "dirpath": "/old/checkpoints",
+        "best_model_path": "/old/checkpoints/best.ckpt",
+        "kth_best_model_path": "/old/checkpoints/best.ckpt",
+        "last_model_path": "",
+        "best_k_models": {"/old/checkpoints/best.ckpt": torch.tensor(3.0)},
+        "best_model_score": torch.tensor(3.0),
+        "kth_value": torch.tensor(3.0),
+    }
+    checkpoint: dict[str, Any] = {"callbacks": {"best": state, "other": {}}}
+    LastCheckpoint(folder=tmp_path).on_load_checkpoint(None, None, checkpoint)  # type: ignore[arg-type]
+    best = ModelCheckpoint(dirpath=tmp_path / "checkpoints", monitor="val/score", mode="max")
+    best.load_state_dict(checkpoint["callbacks"]["best"])  # which would warn of another folder
+    assert best.best_model_score == 3.0
+    assert best.best_model_path == f"{tmp_path}/checkpoints/best.ckpt"
+    assert list(best.best_k_models) == [f"{tmp_path}/checkpoints/best.ckpt"]
 
 
 @pytest.mark.parametrize("period", ["every_n_minutes", "every_n_steps"])

@@ -13,7 +13,7 @@ from zoo.runs.lock import Occupied, RunLock, is_held
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "config.yaml").write_text("seed: 1\n")
+    (tmp_path / "train.log").touch()
     return tmp_path
 
 
@@ -62,5 +62,15 @@ def test_a_killed_process_frees_it(folder: Path) -> None:
     assert is_held(folder) is False
 
 
-def test_nothing_is_known_of_a_folder_without_a_configuration(tmp_path: Path) -> None:
+def test_nothing_is_known_of_a_run_that_never_began(tmp_path: Path) -> None:
     assert is_held(tmp_path) is None
+
+
+def test_an_edited_configuration_frees_nothing(folder: Path) -> None:
+    """Editors write a new file and give it the old name."""
+    config = folder / "config.yaml"
+    config.write_text("seed: 1\n")
+    with RunLock(folder):
+        (folder / "new").write_text("seed: 1\n")
+        (folder / "new").replace(config)
+        assert is_held(folder) is True

@@ -78,7 +78,6 @@ def test_a_running_process_that_is_gone_reads_killed(tmp_path: Path) -> None:
 
 def test_a_living_process_that_runs_something_else_is_not_this_run(tmp_path: Path) -> None:
     """After a reboot another program may have the process number of the run."""
-    (tmp_path / "config.yaml").write_text("seed: 1\n")
     status = StatusFile(tmp_path)
     with RunLock(tmp_path):
         status.start()

@@ -57,7 +57,7 @@ def main() -> int:
         raise ImportError("no such thing")
     if resumed and act in ("raise", "die", "wait", "deaf"):
         act = "finish"
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1):
         signal.signal(number, preempt)
     status = StatusFile(folder)
     with RunLock(folder):

@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ import pytest
 
 from zoo.runs.lock import RunLock
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep import resume_sweep, run_jobs, supervised
+from zoo.runs.sweep import end_sweep, resume_sweep, run_jobs, supervised
 from zoo.runs.sweep_record import Sweep, read_sweep
 
 MakeSweep = Callable[..., Sweep]
@@ -109,3 +111,40 @@ def test_numbers_as_keys_are_no_change(make_sweep: MakeSweep) -> None:
     from zoo.runs.sweep_record import refuse_changes
 
     refuse_changes(read_sweep(sweep.folder))
+
+
+@pytest.mark.parametrize("state", [State.PREEMPTED, State.FINISHED])
+def test_what_a_job_has_reached_is_never_lost(
+    make_sweep: MakeSweep, fake_script: Path, states: States, state: State
+) -> None:
+    """Not even when its process dies before the run goes on, again and again."""
+    sweep = make_sweep("import")
+    folder = sweep.jobs[0].folder
+    last = folder / "checkpoints" / "last.ckpt"
+    last.parent.mkdir()
+    last.write_bytes(b"progress")
+    StatusFile(folder).end(state, exit_code=0)
+    for _ in range(2):
+        resume_sweep(fake_script, sweep.folder)
+        run_jobs(fake_script, sweep, sweep.jobs)
+    assert states(sweep) == [state]
+    assert last.exists()
+
+
+def test_one_lost_folder_stops_nobody_else(
+    make_sweep: MakeSweep, fake_script: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    sweep = make_sweep("nap", "finish", "finish", parallel=2)
+    shutil.rmtree(sweep.jobs[1].folder)
+    assert run_jobs(fake_script, sweep, sweep.jobs) == 1
+    ended = [StatusFile(job.folder).read().state for job in (sweep.jobs[0], sweep.jobs[2])]
+    assert ended == [State.FINISHED] * 2
+    assert end_sweep(sweep.folder) == 1
+    assert "status.json does not exist" in capsys.readouterr().out.replace("\n", "")
+
+
+def test_a_sweep_that_died_before_its_jobs_were_queued(make_sweep: MakeSweep, fake_script: Path) -> None:
+    sweep = replace(make_sweep("finish"), jobs=[])
+    sweep.write()
+    with pytest.raises(ValueError, match=r"ended before its jobs were queued; begin it again: python "):
+        resume_sweep(fake_script, sweep.folder)

@@ -175,7 +175,9 @@ class TestInterruption:
             thread.join()
 
     @pytest.mark.parametrize(
-        ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["SIGINT", "SIGTERM"]
+        ("number", "code"),
+        [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143)],
+        ids=["SIGINT", "SIGTERM", "SIGUSR1"],
     )
     def test_jobs_save_and_the_rest_stays(
         self,
@@ -215,4 +217,4 @@ class TestInterruption:
         monkeypatch.setattr(SweepTable, "update", broken)
         with pytest.raises(OSError, match="no space left"):
             run_jobs(fake_script, sweep, sweep.jobs)
-        assert states(sweep) == [State.KILLED] * 2
+        assert states(sweep) == [State.PREEMPTED] * 2

@@ -1,5 +1,7 @@
 """The checkpoint from which a stopped run goes on as if nothing had happened."""
 
+import logging
+import os
 import time
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,8 @@ from lightning.pytorch import Callback
 
 from zoo.runs.metrics import rewind
 from zoo.runs.preemption import PREEMPTION, Preempted
+
+log = logging.getLogger(__name__)
 
 _KEY = "resume"
 
@@ -54,8 +58,14 @@ class LastCheckpoint(Callback):
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Keeps what Lightning does not, for the fit that is about to start."""
+        """Keeps what Lightning does not, for the fit that is about to start.
+
+        A run's folder may have been moved since: Lightning would forget what it knows of the best checkpoint.
+        """
         self._loaded = checkpoint.get(_KEY)
+        for state in checkpoint["callbacks"].values():
+            if "dirpath" in state:
+                _move(state, Path(state["dirpath"]), self.path.parent)
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Takes back what was logged since the checkpoint; a fit that had ended is not begun again."""
@@ -64,6 +74,9 @@ class LastCheckpoint(Callback):
         if self._resumed is None:
             return
         if trainer.is_global_zero:
+            size = self._metrics.stat().st_size if self._metrics.exists() else 0
+            if size < self._resumed["metrics_size"]:
+                log.warning("%s is shorter than it was: rows are missing", self._metrics)
             rewind(self._metrics, self._resumed["metrics_size"])
         if self._resumed["fitted"]:
             trainer.should_stop = True
@@ -145,8 +158,16 @@ class LastCheckpoint(Callback):
             "batches": loop.batch_progress.total.completed,
             # Counted after a validation that belongs to a step.
             "logged_steps": loop._batches_that_stepped + self._validating,
-            "metrics_size": self._metrics.stat().st_size if self._metrics.exists() else 0,
+            "metrics_size": self._flushed_metrics(),
         }
+
+    def _flushed_metrics(self) -> int:
+        """Bytes of metrics.csv, which must be on the disk before a checkpoint that builds on them."""
+        if not self._metrics.exists():
+            return 0
+        with self._metrics.open("rb") as file:
+            os.fsync(file.fileno())
+            return os.fstat(file.fileno()).st_size
 
     def _save(self, trainer: pl.Trainer) -> None:
         self._saving = True
@@ -170,3 +191,16 @@ class LastCheckpoint(Callback):
         asked = torch.tensor([float(due), float(number)], device=trainer.strategy.root_device)
         asked = trainer.strategy.reduce(asked, reduce_op="max")
         return bool(asked[0]), int(asked[1])
+
+
+def _move(state: dict[str, Any], before: Path, now: Path) -> None:
+    """Paths in a `ModelCheckpoint`'s state that lay in one folder lie in another."""
+
+    def moved(path: str) -> str:
+        inside = path and Path(path).is_relative_to(before)
+        return str(now / Path(path).relative_to(before)) if inside else path
+
+    state["dirpath"] = str(now)
+    for name in ("best_model_path", "kth_best_model_path", "last_model_path"):
+        state[name] = moved(state[name])
+    state["best_k_models"] = {moved(path): score for path, score in state["best_k_models"].items()}

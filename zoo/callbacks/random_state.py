@@ -39,8 +39,14 @@ class RandomState(Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Takes this process's part; a checkpoint that is only tested changes nothing."""
-        if self._loaded is not None:
-            self._resumed, self._loaded = self._loaded[trainer.global_rank], None
+        if self._loaded is None:
+            return
+        if len(self._loaded) != trainer.world_size:
+            raise ValueError(
+                f"the checkpoint is one of {len(self._loaded)} processes, {trainer.world_size} shall go on: "
+                "give them as many devices as before"
+            )
+        self._resumed, self._loaded = self._loaded[trainer.global_rank], None
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """For a validation that is done again before the first step."""
@@ -69,7 +75,7 @@ def _current() -> State:
     version, numbers, gauss = random.getstate()
     return {
         "torch": torch.get_rng_state(),
-        "cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+        "cuda": torch.cuda.get_rng_state() if torch.cuda.is_initialized() else None,  # of this device
         # uint32 fits into int64, which every version of torch can store
         "numpy": [numpy[0], torch.from_numpy(numpy[1].astype(np.int64)), *numpy[2:]],  # type: ignore[index]
         "python": [version, list(numbers), gauss],
@@ -78,8 +84,8 @@ def _current() -> State:
 
 def _restore(state: State) -> None:
     torch.set_rng_state(state["torch"])
-    if state["cuda"] and torch.cuda.is_available():
-        torch.cuda.set_rng_state_all(state["cuda"])
+    if state["cuda"] is not None and torch.cuda.is_available():
+        torch.cuda.set_rng_state(state["cuda"])
     name, keys, *rest = state["numpy"]
     np.random.set_state((name, keys.numpy().astype(np.uint32), *rest))
     version, numbers, gauss = state["python"]

@@ -16,6 +16,8 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
     """
     for job in jobs:
         check(job.config, job.overrides)
-    check_disk([job.config for job in jobs])
+    # An optimisation draws its jobs later; it says how many.
+    trials = int(jobs[0].composed.hydra.sweeper.get("n_trials") or 1) if multirun else 1
+    check_disk([job.config for job in jobs] * trials)
     if multirun:
         check_sweep(jobs)

@@ -32,8 +32,10 @@ def copy_run(folder: Path) -> Path:
         runs, name = Path(config["paths"]["runs_dir"]), config["name"]
     except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not the configuration of a run: {error}") from error
-    status = StatusFile(folder)
-    overrides = status.read().overrides if status.path.exists() else []
+    try:
+        overrides = StatusFile(folder).read().overrides
+    except (FileNotFoundError, ValueError):  # config.yaml alone is enough
+        overrides = []
     new = create_run_folder(day_folder(runs), str(name))
     StatusFile(new).start(overrides, State.QUEUED)
     # Paths below the old folder keep their place in the text: `thaw` moves them.

@@ -1,5 +1,6 @@
 """Makes the folder of a run, exclusively: no two runs ever share one."""
 
+import hashlib
 import re
 import secrets
 from datetime import datetime
@@ -46,5 +47,7 @@ def create_run_folder(parent: Path, name: str) -> Path:
 
 
 def short_id(folder: Path) -> str:
-    """The id at the end of a run folder's name, by which W&B knows the run."""
-    return folder.resolve().name.rpartition("_")[2]
+    """The id at the end of a run folder's name, by which W&B knows the run; of another name, a hash."""
+    name = folder.resolve().name
+    drawn = name.rpartition("_")[2]
+    return drawn if re.fullmatch(r"[0-9a-f]{8}", drawn) else hashlib.sha256(name.encode()).hexdigest()[:8]

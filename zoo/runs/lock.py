@@ -1,4 +1,4 @@
-"""Who runs a run: a lock on its config.yaml, which the operating system frees when the process is gone."""
+"""Who runs a run: a lock on its train.log, which the operating system frees when the process is gone."""
 
 import fcntl
 import os
@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-_CONFIG = "config.yaml"
+_LOG = "train.log"  # nobody edits it, and it is never replaced: another file of that name would have no lock
 _SECONDS_TO_TRY = 0.5
 
 
@@ -20,20 +20,20 @@ class RunLock:
     On a file system that knows no locks it protects nothing.
 
     Args:
-        folder: the run's folder, which holds config.yaml.
+        folder: the run's folder.
 
     Raises:
         Occupied: on entering, another process is inside.
     """
 
     def __init__(self, folder: Path) -> None:
-        self._path = Path(folder) / _CONFIG
+        self._path = Path(folder) / _LOG
         self._descriptor: int | None = None
 
     def __enter__(self) -> "RunLock":
-        descriptor = os.open(self._path, os.O_RDONLY)
+        descriptor = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o666)  # network file systems lock no reader
         deadline = time.monotonic() + _SECONDS_TO_TRY  # `is_held` holds it for a moment, too
-        while _lock(descriptor) is False:
+        while _lock(descriptor, fcntl.LOCK_EX) is False:
             if time.monotonic() > deadline:
                 os.close(descriptor)
                 raise Occupied(f"{self._path.parent} is being run by another process")
@@ -52,20 +52,20 @@ class RunLock:
 def is_held(folder: Path) -> bool | None:
     """Whether a process runs this folder; None where that cannot be known."""
     try:
-        descriptor = os.open(Path(folder) / _CONFIG, os.O_RDONLY)
+        descriptor = os.open(Path(folder) / _LOG, os.O_RDONLY)
     except OSError:
         return None
     try:
-        free = _lock(descriptor)
+        free = _lock(descriptor, fcntl.LOCK_SH)
         return None if free is None else not free
     finally:
         os.close(descriptor)
 
 
-def _lock(descriptor: int) -> bool | None:
+def _lock(descriptor: int, kind: int) -> bool | None:
     """Takes the lock: True when taken, False when another has it, None where there are no locks."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     except OSError:

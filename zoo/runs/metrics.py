@@ -72,12 +72,12 @@ def rewind(path: Path, size: int) -> None:
     """
     if not path.exists() or path.stat().st_size <= size:
         return
+    header = f"{','.join(_COLUMNS)}\n".encode()
     with path.open("rb") as file:
         file.seek(size)
-        rest = file.read()
+        rest = file.read().removeprefix(header)
     with path.with_name("metrics.discarded.csv").open("ab") as discarded:
-        header = f"{','.join(_COLUMNS)}\n".encode()
-        if discarded.tell() == 0 and size:
+        if discarded.tell() == 0:
             discarded.write(header)
         discarded.write(rest if rest.endswith(b"\n") else rest + b"\n")  # a kill may have cut the last row
         discarded.flush()

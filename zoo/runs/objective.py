@@ -8,8 +8,8 @@ from pathlib import Path
 
 from zoo.config.sweeps import maximises
 from zoo.runs.settings import sweep_settings
-from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import SweepJob
+from zoo.runs.status import State
+from zoo.runs.sweep_record import SweepJob, status_of
 
 
 def objectives(jobs: Sequence[SweepJob]) -> dict[Path, float]:
@@ -45,5 +45,5 @@ def chosen(folder: Path) -> tuple[str, float] | None:
 
 
 def _value(job: SweepJob) -> float | None:
-    best = chosen(job.folder) if StatusFile(job.folder).read().state is State.FINISHED else None
+    best = chosen(job.folder) if status_of(job.folder).state is State.FINISHED else None
     return best[1] if best is not None and math.isfinite(best[1]) else None

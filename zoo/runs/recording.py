@@ -53,10 +53,12 @@ class Recording:
         if self._leads:
             self._held.enter_context(RunLock(self._folder))
         self._held.enter_context(PREEMPTION)
+        PREEMPTION.deferred = True  # until the run can be recorded; the training then sees it
         if self._leads:
             remove_partials(self._folder)
             log_to(self._folder / "train.log")
             self._status.start(self._overrides)
+        PREEMPTION.deferred = False
         return self
 
     def __exit__(

@@ -52,7 +52,8 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
     Raises:
         CannotResume: it is finished, running, or diverged, or its configuration was changed.
     """
-    state = StatusFile(folder).read().state
+    status = StatusFile(folder)
+    state = status.read().state if status.path.exists() else State.KILLED
     if state is State.FINISHED:
         raise CannotResume(f"{folder} is finished; `zoo rerun` repeats it in a new folder")
     if state is State.RUNNING:
@@ -64,7 +65,7 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
         )
     last = folder / LAST
     if not last.exists():
-        return None
+        return None  # `discard_progress` then puts it back to its beginning
     try:
         trained = read_checkpoint(last).config
     except CheckpointError as error:
@@ -84,13 +85,20 @@ def start_over(folder: Path) -> None:
     """Puts a run back to its beginning: what it logged is kept aside, its checkpoints are removed."""
     status = StatusFile(folder)
     overrides = status.read().overrides
+    discard_progress(folder)
+    status.start(overrides, State.QUEUED)
+
+
+def discard_progress(folder: Path) -> None:
+    """Removes what a run has made so far, its metrics kept aside; a further process leaves that alone."""
+    if rank_zero_only.rank:  # type: ignore[attr-defined]
+        return
     rewind(folder / "metrics.csv", 0)
     for path in (folder / LAST.parent).glob("*.ckpt"):
         path.unlink()
     for name in ("metrics.csv", "results.json", "predictions.jsonl", "samples.txt"):
         (folder / name).unlink(missing_ok=True)
     remove_partials(folder)
-    status.start(overrides, State.QUEUED)
 
 
 def differences(before: Any, now: Any, key: str = "") -> Iterator[str]:

@@ -7,7 +7,7 @@ import signal
 import time
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -20,12 +20,14 @@ from zoo.runs.results import commit, cores
 from zoo.runs.resume import start_over
 from zoo.runs.settings import SweepSettings, sweep_settings
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep, SweepJob, read_sweep, refuse_changes
+from zoo.runs.sweep_record import Sweep, SweepJob, read_sweep, refuse_changes, status_of
 from zoo.runs.sweep_table import SweepTable, print_sweep
 
 log = logging.getLogger(__name__)
 
 _SECONDS = 0.1
+_SECONDS_TO_SAVE = 30
+_INTERRUPTED, _TERMINATED = 130, 143
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
@@ -43,7 +45,7 @@ def end_sweep(folder: Path, code: str | int | None = None) -> int:
     print_sweep(sweep)
     if isinstance(code, int):
         return code
-    return int({StatusFile(job.folder).read().state for job in sweep.jobs} != {State.FINISHED})
+    return int({status_of(job.folder).state for job in sweep.jobs} != {State.FINISHED})
 
 
 def run_jobs(
@@ -57,8 +59,8 @@ def run_jobs(
     """Runs jobs of a sweep, each in a process of its own.
 
     A failed job is reported when it fails; the others go on, unless `sweep.fail_fast` says otherwise. SIGINT,
-    SIGTERM and SIGHUP are passed on to the running jobs, which save and end as preempted, and those that wait
-    stay queued; a second SIGINT kills. When this returns, nothing that it started is left.
+    SIGTERM, SIGUSR1 and SIGHUP are passed on to the running jobs, which save and end as preempted, and those
+    that wait stay queued; a second SIGINT kills. When this returns, nothing that it started is left.
 
     Args:
         script: train.py.
@@ -68,19 +70,33 @@ def run_jobs(
         leases: the machine's GPUs.
 
     Returns:
-        0 when all finished, 128 + n when signal n ended it, else 1.
+        0 when all finished, 130 when Ctrl-C ended it, 143 when another signal did, else 1.
     """
     settings = sweep_settings(jobs[0].config)
     waiting, failed = deque(jobs), False
-    runner = _Runner(script, settings, len(jobs), leases or Leases(gpus(), settings.jobs_per_gpu), resume)
+    runner = _Runner(
+        script, settings, len(sweep.jobs), leases or Leases(gpus(), settings.jobs_per_gpu), resume
+    )
     with runner, SweepTable(sweep, settings.parallel) as table:
         while True:
             stopped = runner.signal is not None or (failed and settings.fail_fast)
-            while waiting and not stopped and runner.start(waiting[0]):
-                table.started(waiting.popleft().folder)
+            while waiting and not stopped and runner.has_room:
+                job = waiting[0]
+                try:
+                    state = status_of(job.folder).state
+                    if state is State.RUNNING:
+                        raise ValueError("another process runs it")
+                    if state is not State.FINISHED:  # somebody may have run it alone meanwhile
+                        if not runner.start(job):
+                            break
+                        table.started(job.folder)
+                except (OSError, ValueError) as error:
+                    log.error("job %d cannot be started: %s", job.number, error)
+                    failed = True
+                waiting.popleft()
             for job in runner.ended():
                 table.ended(job.folder)
-                if StatusFile(job.folder).read().state is not State.FINISHED:
+                if status_of(job.folder).state is not State.FINISHED:
                     failed = True
                     if settings.fail_fast:
                         runner.stop(signal.SIGTERM)
@@ -88,7 +104,9 @@ def run_jobs(
                 break
             table.update()
             time.sleep(_SECONDS)
-    return int(failed) if runner.signal is None else 128 + runner.signal
+    if runner.signal is not None:
+        return _INTERRUPTED if runner.signal == signal.SIGINT else _TERMINATED
+    return int(failed)
 
 
 class _Runner:
@@ -105,23 +123,34 @@ class _Runner:
         self._before: dict[int, Any] = {}
 
     def __enter__(self) -> "_Runner":
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1, signal.SIGHUP):
             before = signal.getsignal(number)
             if number != signal.SIGHUP or before != signal.SIG_IGN:  # `nohup` shall stay one
                 self._before[number] = signal.signal(number, self._on_signal)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        for job, process in self.running:
+    def __exit__(self, *error: object) -> None:
+        self.stop(signal.SIGTERM)  # after an error there may still be some, which can save
+        deadline = time.monotonic() + _SECONDS_TO_SAVE
+        while any(process.poll() is None for _, process in self.running) and time.monotonic() < deadline:
+            time.sleep(_SECONDS)
+        for _, process in self.running:
             process.close()
-            self._record(job, process)
         for number, before in self._before.items():
             signal.signal(number, before)
 
+    @property
+    def has_room(self) -> bool:
+        """Whether fewer jobs run than may."""
+        return len(self.running) < self._parallel
+
     def start(self, job: SweepJob) -> bool:
-        """Starts a job, unless as many as may are running or no GPU is free."""
-        if len(self.running) >= self._parallel:
-            return False
+        """Starts a job, unless no GPU is free.
+
+        Raises:
+            OSError: its folder cannot be used.
+            ValueError: its status is damaged.
+        """
         lease = Lease((), ())
         wanted = gpus_wanted(job.config, len(self._leases.devices))
         environment: dict[str, str | None] = {**threads(job.config, self._parallel)}
@@ -171,11 +200,13 @@ class _Runner:
 
     def _record(self, job: SweepJob, process: JobProcess) -> None:
         """Closes the status of a job that ended before it could say anything itself."""
-        code, status = process.poll(), StatusFile(job.folder)
-        began = status.read().pid == process.pid
-        if code and not began and not self._stopped and not is_held(job.folder):
+        # Only a job that never began: what a folder holds of an earlier start may still be gone on with.
+        code = process.poll()
+        queued = status_of(job.folder).state is State.QUEUED
+        if code and queued and not self._stopped and not is_held(job.folder):
             reason = RuntimeError(f"the process ended with exit code {code} before the run began")
-            status.end(State.FAILED, exit_code=code, exception=reason)
+            with suppress(OSError):
+                StatusFile(job.folder).end(State.FAILED, exit_code=code, exception=reason)
 
 
 def threads(config: Mapping[str, Any], parallel: int) -> dict[str, str]:
@@ -232,12 +263,17 @@ def resume_sweep(script: Path, folder: Path) -> int:
     sweep = read_sweep(folder)
     with supervised(folder):
         refuse_changes(sweep)
-        states = {job.folder: StatusFile(job.folder).read().state for job in sweep.jobs}
+        states = {job.folder: status_of(job.folder).state for job in sweep.jobs}
         running = [job.folder.name for job in sweep.jobs if states[job.folder] is State.RUNNING]
         if running:
             raise ValueError(f"{folder}: still running: {', '.join(running)}")
         done = (State.FINISHED, State.PRUNED, State.DIVERGED)
         jobs = [job for job in sweep.jobs if states[job.folder] not in done]
+        if not sweep.jobs:
+            line = " ".join(sweep.overrides)
+            raise ValueError(
+                f"{folder} ended before its jobs were queued; begin it again: python train.py -m {line}"
+            )
         now = commit()
         if jobs and now != sweep.commit:
             log.warning("the source code changed: the sweep began with %s, this is %s", sweep.commit, now)

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import yaml
 from zoo.config.frozen import FILE, Config
 from zoo.runs.files import write_json
 from zoo.runs.resume import differences
+from zoo.runs.status import State, Status, StatusFile
 
 RECORD = "sweep.json"
 _PLAIN = ("overrides", "launcher", "sweeper", "commit", "options")
@@ -81,6 +83,28 @@ def read_sweep(folder: Path) -> Sweep:
         raise ValueError(f"{folder} is not the folder of a sweep: it holds no {RECORD}") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is not the record of a sweep: {error}") from error
+
+
+def status_of(folder: Path) -> Status:
+    """The status of a job; of one whose folder is gone or damaged, that it failed for that reason.
+
+    What is wrong with one job must not keep the others from being run, recorded and shown.
+    """
+    try:
+        return StatusFile(folder).read()
+    except (OSError, ValueError) as error:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return Status(
+            state=State.FAILED,
+            exit_code=None,
+            exception=str(error),
+            start=now,
+            end=None,
+            overrides=[],
+            host="",
+            pid=0,
+            heartbeat=now,
+        )
 
 
 def refuse_changes(sweep: Sweep) -> None:

@@ -9,8 +9,10 @@ from types import FrameType
 from typing import Any
 
 from zoo.runs.job import JobProcess
+from zoo.runs.resume import start_over
+from zoo.runs.settings import sweep_settings
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep, SweepJob
+from zoo.runs.sweep_record import Sweep, SweepJob, status_of
 from zoo.runs.sweep_table import SweepTable
 
 _LOOK_SECONDS = 0.2
@@ -87,6 +89,10 @@ def submit_jobs(
     executor.update_parameters(
         **{key if key in common else f"slurm_{key}": value for key, value in options.items()}
     )
+    for job in jobs:
+        if status_of(job.folder).state is State.FAILED:
+            start_over(job.folder)
+    fail_fast = sweep_settings(jobs[0].config).fail_fast
     with executor.batch():
         submitted = [executor.submit(SlurmJob(script, job.folder, resume=resume)) for job in jobs]
     waiting = dict(zip([job.folder for job in jobs], submitted, strict=True))
@@ -98,12 +104,15 @@ def submit_jobs(
                 for run in [run for run, handle in waiting.items() if handle.done()]:
                     _close(run, waiting.pop(run))
                     table.ended(run)
+                    if fail_fast and status_of(run).state is not State.FINISHED:
+                        for handle in waiting.values():
+                            handle.cancel()
                 table.update()
                 time.sleep(_LOOK_SECONDS)
     except KeyboardInterrupt:
         print(f"the SLURM jobs go on: {', '.join(handle.job_id for handle in waiting.values())}")
         return 130
-    return int(any(StatusFile(job.folder).read().state is not State.FINISHED for job in jobs))
+    return int(any(status_of(job.folder).state is not State.FINISHED for job in jobs))
 
 
 def _close(folder: Path, handle: Any) -> None:

@@ -15,8 +15,8 @@ from rich.table import Table
 from zoo.config.overrides import key_of
 from zoo.runs.job import LOG
 from zoo.runs.objective import chosen
-from zoo.runs.status import FINAL, State, Status, StatusFile
-from zoo.runs.sweep_record import Sweep
+from zoo.runs.status import FINAL, State, Status
+from zoo.runs.sweep_record import Sweep, status_of
 
 _LOOK, _LINE = 1.0, 30.0
 """Seconds between two looks at the jobs, and between two lines where there is no terminal."""
@@ -35,7 +35,7 @@ class SweepTable:
 
     def __init__(self, sweep: Sweep, parallel: int) -> None:
         self._folder, self._jobs, self._parallel = sweep.folder, sweep.jobs, parallel
-        self._status = {job.folder: StatusFile(job.folder).read() for job in self._jobs}
+        self._status = {job.folder: status_of(job.folder) for job in self._jobs}
         self._names = special(sweep)
         self._active: set[Path] = set()
         self._looked = self._said = time.monotonic()
@@ -63,7 +63,7 @@ class SweepTable:
     def ended(self, folder: Path) -> None:
         """Says at once how a job ended."""
         self._active.discard(folder)
-        status = self._status[folder] = StatusFile(folder).read()
+        status = self._status[folder] = status_of(folder)
         reached = _best(status, folder)
         details = [reached] if reached else []
         if status.state is not State.FINISHED:
@@ -82,7 +82,7 @@ class SweepTable:
         self._looked = now
         if self._live or now - self._said >= _LINE:
             for folder in self._active:
-                self._status[folder] = StatusFile(folder).read()
+                self._status[folder] = status_of(folder)
             if self._live:
                 rows = max(3, self._live.console.height - 6)
                 self._live.update(self._table(rows), refresh=True)
@@ -149,7 +149,7 @@ def print_sweep(sweep: Sweep) -> None:
         table.add_column(column, overflow="fold")
     names = special(sweep)
     for job in sweep.jobs:
-        status = StatusFile(job.folder).read()
+        status = status_of(job.folder)
         why = "" if status.state in (State.FINISHED, State.QUEUED) else _reason(status)
         cells = (
             names[job.folder],
