@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import torch
 from fake_task import FakeTask, Fit
 
 from zoo.callbacks import StepAxis, Throughput
@@ -73,3 +74,17 @@ def test_accumulated_batches_are_all_counted_and_logged_once(fit: Fit, tmp_path:
 
 def test_before_any_training_there_is_no_speed() -> None:
     assert Throughput().per_second == {}
+
+
+def test_what_is_counted_goes_on_where_it_was(fit: Fit) -> None:
+    first = Throughput()
+    fit(FakeTask(), [first], log_every_n_steps=3, max_steps=5, limit_val_batches=0)
+    stopped = Throughput()
+    stopped._tokens, stopped._real, stopped._positions, stopped._sentences = torch.tensor(6), 9, 12, 3
+    resumed = Throughput()
+    resumed.load_state_dict(stopped.state_dict() | {"totals": {"tokens": 100, "sentences": 10}})
+    fit(FakeTask(), [resumed], log_every_n_steps=1000, max_steps=1, limit_val_batches=0)
+    assert resumed._totals == {"tokens": 100 + 6 + 6, "sentences": 10 + 3 + 3}
+    tested = Throughput()
+    tested.load_state_dict(first.state_dict())
+    assert tested.per_second == {}, "a checkpoint that is only tested changes nothing"

@@ -18,7 +18,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     made = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "none", folder], capture_output=True, check=False
+        ["mount", "-t", "tmpfs", "-o", "size=16m", "none", folder], capture_output=True, check=False
     )
     if made.returncode:
         pytest.skip("cannot mount a small file system here")

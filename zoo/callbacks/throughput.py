@@ -40,12 +40,20 @@ class Throughput(Callback):
         self._loaded: dict[str, Any] | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """The totals: a resumed run reports all of its parts together."""
+        """Totals of all parts of a resumed run, and what was counted since the last log."""
         return {
             "seconds": self.seconds,
             "training_seconds": self._training_seconds,
             "totals": dict(self._totals),
             "peak_memory_bytes": self.peak_memory_bytes,
+            "logged_step": self._logged_step,
+            "window": {
+                "seconds": self._window_seconds,
+                "tokens": int(self._tokens),
+                "real": int(self._real),
+                "positions": self._positions,
+                "sentences": self._sentences,
+            },
         }
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
@@ -59,6 +67,13 @@ class Throughput(Callback):
             self._training_seconds = self._loaded["training_seconds"]
             self._totals = dict(self._loaded["totals"])
             self.peak_memory_bytes = self._loaded["peak_memory_bytes"]
+            self._logged_step, window = self._loaded["logged_step"], self._loaded["window"]
+            self._window_seconds, self._tokens, self._real = (
+                window["seconds"],
+                window["tokens"],
+                window["real"],
+            )
+            self._positions, self._sentences = window["positions"], window["sentences"]
             self._loaded = None
 
     @property
