@@ -42,7 +42,7 @@ class TokenBatches(Sampler[Rows]):
             rank: which of them this is.
 
         Raises:
-            ValueError: there are fewer pairs than replicas to train.
+            ValueError: there are fewer pairs than replicas.
         """
         self.epoch = 0
         self._place = (0, 0)

@@ -104,10 +104,12 @@ def test_the_place_counts_the_batches_of_this_process() -> None:
     assert epoch(batches, 2) == whole[4:]
 
 
-def test_evaluation_of_fewer_pairs_than_processes() -> None:
-    few = [TokenBatches(some_lengths(2), 10, seed=None, replicas=3, rank=rank) for rank in range(3)]
-    assert sorted(row for share in few for batch in share for row in batch.tolist()) == [0, 1]
-    assert [len(share) for share in few] == [len(list(share)) for share in few] == [1, 1, 0]
+def test_no_process_is_left_without_a_batch_to_evaluate() -> None:
+    few = [TokenBatches(some_lengths(4), 10_000, seed=None, replicas=3, rank=rank) for rank in range(3)]
+    assert sorted(row for share in few for batch in share for row in batch.tolist()) == [0, 1, 2, 3]
+    assert [len(share) for share in few] == [len(list(share)) for share in few] == [1, 1, 1]
+    with pytest.raises(ValueError, match="2 pairs cannot be shared by 3 processes"):
+        TokenBatches(some_lengths(2), 10, seed=None, replicas=3)
 
 
 def test_batches_are_filled_to_the_last_token_and_halved_for_processes() -> None:
