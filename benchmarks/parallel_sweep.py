@@ -14,8 +14,8 @@ import time
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
-LINE = ["-m", "seed=1,2", "data=reverse", "trainer=cpu", "trainer.max_steps=100", "logger=csv", "test=false"]
-REPEATS = 2
+LINE = ["-m", "seed=1,2", "data=reverse", "trainer=cpu", "trainer.max_steps=60", "logger=csv", "test=false"]
+REPEATS = 1
 
 
 def seconds(parallel: int, folder: Path) -> float:
