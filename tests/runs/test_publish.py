@@ -60,7 +60,7 @@ def test_seeds_of_one_configuration_are_one_row_with_mean_and_deviation() -> Non
         [
             results(2, 0.9),
             results(1, 0.7),
-            {**results(1, 0.5, hashed="b"), "overrides": ["experiment=toy", "attention=dot", "seed=1"]},
+            {**results(1, 0.5, hashed="b"), "overrides": ["attention=dot"]},
         ]
     )
     assert "| toy | 1, 2 | 0.800 ± 0.141 | 12,345 | 1.5 ± 0.0 | 1,000 |" in text
@@ -110,7 +110,9 @@ def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: P
 def test_a_run_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None:
     run = make_run(tmp_path / "run", results(1, 0.5, name="0"), "attention=dot", "selection=hard")
     publish([run], project)
-    assert (project / "results" / "toy" / "attention=dot,selection=hard_seed1.json").exists()
+    kept = project / "results" / "toy" / "attention=dot,selection=hard_seed1.json"
+    overrides = json.loads(kept.read_text(encoding="utf-8"))["overrides"]
+    assert overrides == ["attention=dot", "selection=hard"], "no seed, no folder of a machine"
 
 
 def test_translations_are_kept_by_length_and_drawn(

@@ -34,7 +34,7 @@ _METRICS = (
 )
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
 _NOT_SPECIAL = ("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks.")
-"""Beginnings of overrides that change no result."""
+"""Beginnings of overrides that change no result, and may name folders of a machine: not kept."""
 _LENGTH_EDGES = (8, 11, 14, 17, 20, 24)  # source words
 
 
@@ -50,7 +50,8 @@ def publish(runs: Sequence[Path], project: Path) -> None:
     """
     for run in runs:
         results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-        results["overrides"] = StatusFile(run).read().overrides
+        typed = StatusFile(run).read().overrides
+        results["overrides"] = [text for text in typed if not text.startswith(_NOT_SPECIAL)]
         results["learning_curve"] = _validation_curve(run / "metrics.csv", results["checkpoint"]["metric"])
         if "bleu_tok_lc" in results.get("test", {}):
             results["bleu_by_source_words"] = _by_length(run / "predictions.jsonl")
@@ -141,8 +142,7 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _label(results: Mapping[str, Any]) -> str:
     """What is special about a run: what was typed beyond its recipe, else the recipe."""
-    special = [text for text in results.get("overrides", []) if not text.startswith(_NOT_SPECIAL)]
-    return ",".join(special) or str(results["experiment"])
+    return ",".join(results.get("overrides", [])) or str(results["experiment"])
 
 
 def _spread(values: Sequence[float | None], digits: int) -> str:
