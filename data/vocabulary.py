@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
+from typing import ClassVar
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
 
@@ -18,7 +19,10 @@ class Vocabulary(ABC):
 
     Attributes:
         joint: one vocabulary for both sides instead of one for each.
+        whole_words: True where tokens are never pieces of words, so that a word can be unknown.
     """
+
+    whole_words: ClassVar[bool] = False
 
     joint: bool = False
 
@@ -85,6 +89,8 @@ class Words(Vocabulary):
         size: at most this many tokens, special ones included; None keeps all.
         minimum_count: a word must occur this often.
     """
+
+    whole_words: ClassVar[bool] = True
 
     size: int | None = None
     minimum_count: int = 1

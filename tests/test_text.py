@@ -92,6 +92,49 @@ def test_decoding_skips_special_tokens(any_codec: TextCodec) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("vocabulary", "text", "words"),
+    [
+        (Words(), "  A zebra,\tman-made  ", ["▁A", "▁zebra", ",", "▁man", "-", "made", ""]),
+        (Words(), "Gro\u0308\u00dfe e\u0301te\u0301 x", ["▁Größe", "▁été", "▁x", ""]),
+        (Words(), "a▁b <unk>", ["▁a", "_", "b", "▁", "<", "unk", ">", ""]),
+        (Words(), "", [""]),
+        (Characters(), "A z", ["A", "▁", "z", ""]),
+    ],
+)
+def test_the_word_of_every_token(vocabulary: Vocabulary, text: str, words: list[str]) -> None:
+    own = codec(vocabulary)
+    assert own.words(text) == words
+    assert len(own.encode([text])[0]) == len(words)
+
+
+def test_a_piece_belongs_to_its_word() -> None:
+    own = codec(Bpe(size=60))
+    words = own.words("on shirtless zebras.")
+    assert len(words) == len(own.encode(["on shirtless zebras."])[0]) > 5
+    assert list(dict.fromkeys(words)) == ["▁on", "▁shirtless", "▁zebras", ".", ""]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "decoded"),
+    [
+        ("A zebra, man", {1: "▁Zwickau"}, "A Zwickau, man"),
+        ("A zebra, man", {1: "-"}, "A-, man"),
+        ("zebra man", {0: "▁<s>"}, "<s> man"),
+        ("A zebra, man", {}, "A, man"),
+        ("A man", {0: "▁One"}, "One man"),
+    ],
+)
+def test_words_take_the_place_of_tokens(text: str, words: dict[int, str], decoded: str) -> None:
+    own = codec(Words())
+    assert own.decode_with(own.encode([text])[0], words) == decoded
+
+
+def test_without_words_it_is_decoding(any_codec: TextCodec) -> None:
+    for ids in any_codec.encode(SENTENCES):
+        assert any_codec.decode_with([any_codec.spec.bos, *ids], {}) == any_codec.decode(ids)
+
+
 def test_tokens_name_every_id_readably() -> None:
     words, characters = codec(Words()), codec(Characters())
     ids = words.encode(["A man, zebra"])[0]

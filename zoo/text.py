@@ -1,7 +1,7 @@
 """Text <-> ids as one side's `TextSpec` describes it: shared by the data modules and by prediction."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from unicodedata import category
 
@@ -80,6 +80,34 @@ class TextCodec:
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids: special tokens skipped, words put together again."""
         return str(self._tokenizer.decode([int(i) for i in ids], skip_special_tokens=True))
+
+    def decode_with(self, ids: Sequence[int], words: Mapping[int, str]) -> str:
+        """The text of the ids with words at some positions instead of what stands there.
+
+        Args:
+            ids: as for `decode`.
+            words: by position in `ids`, as `words` gives them.
+        """
+        special = (self.spec.pad, self.spec.unk, self.spec.bos, self.spec.eos)
+        pieces = [
+            words.get(position) or self._tokenizer.id_to_token(int(i))
+            for position, i in enumerate(ids)
+            if position in words or i not in special
+        ]
+        return str(self._tokenizer.decoder.decode(pieces))
+
+    def words(self, text: str) -> list[str]:
+        """The word that each token of a text is, or is a piece of, also where the token is `<unk>`.
+
+        Words are normalised and begin with `BLANK` where a blank, or nothing, stands before them.
+
+        Returns:
+            as many as `encode` gives ids for the text; empty for EOS.
+        """
+        text = normalise(text)  # first: the library places the words of other text wrongly
+        words = [word for word, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+        numbers = self._tokenizer.encode(text).word_ids
+        return ["" if number is None else words[number] for number in numbers]
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """One readable name for each id, for the axes of figures: `</s>` for EOS, `␣` for a blank alone."""

@@ -23,6 +23,7 @@ from zoo.attention import (
     Score,
     Selection,
     Soft,
+    Uniform,
 )
 
 SIZE = 4
@@ -38,6 +39,7 @@ SCORES: dict[str, Callable[..., Score]] = {
     "linear_concat": LinearConcat,
     "cosine": Cosine,
     "location": partial(Location, maximum_length=2 * KEYS),
+    "uniform": Uniform,
 }
 SELECTIONS: dict[str, Callable[..., Selection]] = {
     "soft": Soft,

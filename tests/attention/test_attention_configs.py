@@ -20,6 +20,7 @@ FILES = {
     "attention/linear_concat": "LinearConcat",
     "attention/cosine": "Cosine",
     "attention/location": "Location",
+    "attention/uniform": "Uniform",
     "selection/soft": "Soft",
     "selection/hard": "Hard",
     "selection/gumbel_hard": "GumbelHard",

@@ -11,7 +11,19 @@ from attention_cases import SCORES as COMBINED
 from attention_cases import SIZE, equal, inputs, randn, randomise
 from torch import Tensor, nn
 
-from zoo.attention import Additive, Cosine, Dot, General, Location, ScaledDot, Score
+from zoo.attention import (
+    Additive,
+    Attention,
+    Cosine,
+    Dot,
+    General,
+    Location,
+    ScaledDot,
+    Score,
+    Soft,
+    Uniform,
+    padding_mask,
+)
 
 SCORES = {**COMBINED, "cosine_scalar": partial(Cosine, strength_from_query=False)}
 
@@ -51,6 +63,10 @@ def location(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
     return (score.W.weight @ s)[i]
 
 
+def uniform(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return torch.zeros((), dtype=s.dtype)
+
+
 EQUATIONS: dict[str, Align] = {
     "dot": dot,
     "scaled_dot": scaled_dot,
@@ -60,6 +76,7 @@ EQUATIONS: dict[str, Align] = {
     "cosine": cosine,
     "cosine_scalar": cosine_scalar,
     "location": location,
+    "uniform": uniform,
 }
 
 
@@ -78,7 +95,7 @@ def test_the_equation(name: str) -> None:
                 equal(actual[b, q, i], EQUATIONS[name](score, query[b, q], keys[b, i], i))
 
 
-@pytest.mark.parametrize("name", ["general", "additive", "linear_concat", "location"])
+@pytest.mark.parametrize("name", ["general", "additive", "linear_concat", "location", "uniform"])
 def test_query_and_key_sizes_may_differ(name: str) -> None:
     score = make(name, query_size=5, key_size=3)
     query, keys = randn(2, 6, 5), randn(2, 4, 3)
@@ -170,6 +187,17 @@ def test_location_sees_no_key_and_has_a_last_position() -> None:
     assert score.project_keys(torch.randn(2, 5, 6)).shape == (2, 5, 0)
     with pytest.raises(ValueError, match=re.escape("maximum_length=5 positions, given 6 keys")):
         score(torch.randn(2, 1, 4), score.project_keys(torch.randn(2, 6, 6)))
+
+
+def test_uniform_reads_the_mean_of_what_may_be_read_and_learns_nothing() -> None:
+    score = Uniform(query_size=4, key_size=6)
+    assert list(score.parameters()) == []
+    attention = Attention(score=score, selection=Soft(query_size=4)).double()
+    keys, lengths = randn(2, 5, 6), torch.tensor([5, 3])
+    read = attention(randn(2, 3, 4), attention.prepare(keys, keep_mask=padding_mask(lengths, 5)))
+    for row, length in enumerate(lengths.tolist()):
+        for query in range(3):
+            equal(read.context[row, query], keys[row, :length].mean(0))
 
 
 @pytest.mark.parametrize("name", SCORES)

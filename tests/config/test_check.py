@@ -128,6 +128,12 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "or take selection=soft or selection=gumbel_hard",
     ),
     (
+        {"task__replace_unknown": True},
+        "task.replace_unknown: true needs a vocabulary of whole words; Characters spells rare ones and "
+        "leaves hardly any unknown; take data/tokenizer=words, or leave it out",
+    ),
+    ({"task__replace_unknown": 1}, "task.replace_unknown: TranslationTask takes true or false, got 1"),
+    (
         {"optimizer___target_": "torch.optim.Adamm"},
         "optimizer._target_: 'torch.optim.Adamm' does not exist: torch.optim has no Adamm; "
         "did you mean Adam?",
@@ -258,6 +264,15 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ({"foo": 1}, "foo: no such setting; allowed: attention, callbacks, check, data"),
     ({"paths__data": "/x"}, "paths.data: no such setting; did you mean data_dir?"),
 ]
+
+
+def test_unknown_words_are_replaced_by_attention_alone(configure: Callable[..., Config]) -> None:
+    words = ["data/tokenizer=words", "task.replace_unknown=true"]
+    check(configure(*words))
+    text = said(lambda: check(configure(*words, "model/decoder=none")))
+    assert (
+        "task.replace_unknown: true needs attention, which says the word to copy, and the model has" in text
+    )
 
 
 @pytest.mark.parametrize(("values", "message"), GOLDEN, ids=[" ".join(values) for values, _ in GOLDEN])

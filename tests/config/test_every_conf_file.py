@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Callable
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -155,6 +155,87 @@ def test_a_recipe_sets_anything(tmp_path: Path) -> None:
     config = compose_jobs(CONF, line, False)[0].config
     assert (config["seed"], config["test"]) == (7, False)
     assert compose_jobs(CONF, [*line, "seed=8"], False)[0].config["seed"] == 8
+
+
+LUONG = ["model=seq2seq", "model/decoder=luong"]
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        *(f"attention={score}" for score in ("dot", "general", "luong_concat", "location", "uniform")),
+        *(f"selection={selection}" for selection in ("soft", "local_monotonic", "local_predictive")),
+        "model.decoder.input_feeding=false",
+        "model.reverse_source=true",
+        "model.dropout=0.5",
+        "data/tokenizer=words",
+    ],
+)
+def test_luong_2015_is_one_override_each(configure: Callable[..., Config], override: str) -> None:
+    check(configure(*LUONG, override, *SMALL), [override])
+
+
+def test_a_vocabulary_is_one_word(configure: Callable[..., Config]) -> None:
+    for data, tokenizer in (
+        ("copy", {"_target_": "data.vocabulary.Words", "joint": True, "size": None, "minimum_count": 1}),
+        ("reverse", {"_target_": "data.vocabulary.Words", "joint": True, "size": None, "minimum_count": 1}),
+        ("dates", {"_target_": "data.vocabulary.Characters", "joint": False}),
+        ("multi30k", {"_target_": "data.vocabulary.Bpe", "joint": True, "size": 8000}),
+    ):
+        assert configure(f"data={data}")["data"]["tokenizer"] == tokenizer
+    config = configure("data=multi30k", "data/tokenizer=words", "data.tokenizer.size=500")
+    assert config["data"]["tokenizer"]["_target_"] == "data.vocabulary.Words"
+    assert config["data"]["tokenizer"]["size"] == 500
+
+
+def test_the_chain_of_luong_2015_adds_one_thing_at_a_time() -> None:
+    """One multirun, in the paper's order; each job has what its recipe says beyond the last, and no more."""
+    resolvers.register()
+    jobs = compose_jobs(CONF, ["experiment=glob(luong2015_*)", "trainer=cpu"], True)
+    assert [job.config["experiment"].split("_")[1] for job in jobs] == list("1234567")
+    for job in jobs:
+        check(job.config, job.overrides)
+    changes = [
+        differences(before.config, after.config) - {"name", "experiment"} for before, after in pairwise(jobs)
+    ]
+    assert changes == [
+        {"model.reverse_source"},
+        {"model.dropout"},
+        {"attention", "model.decoder"},
+        {"model.decoder.input_feeding"},
+        {"attention", "model.decoder.attention.score", "selection", "model.decoder.attention.selection"},
+        {"task.replace_unknown"},
+    ]
+
+
+def differences(before: Any, after: Any, key: str = "") -> set[str]:
+    """Keys whose values differ; of parts of another class only the part's."""
+    if not (isinstance(before, dict) and isinstance(after, dict)):
+        return set() if before == after else {key}
+    if before.get("_target_") != after.get("_target_"):
+        return {key}
+    return {
+        difference
+        for name in before.keys() | after.keys()
+        for difference in differences(before.get(name), after.get(name), f"{key}.{name}".lstrip("."))
+    }
+
+
+def test_the_control_of_luong_differs_in_its_score_alone(configure: Callable[..., Config]) -> None:
+    luong, uniform = configure("experiment=multi30k_luong"), configure("experiment=multi30k_uniform")
+    changed = differences(luong, uniform) - {"name", "experiment"}
+    assert changed == {"attention", "model.decoder.attention.score"}
+    bahdanau = configure("experiment=multi30k_bahdanau")
+    changed = differences(bahdanau, luong) - {"name", "experiment"}
+    assert changed == {"attention", "model.decoder"}, "a change of one recipe reaches the other"
+    sizes = []
+    for config in (luong, uniform):
+        with torch.device("meta"):
+            network = instantiate(config["model"], "model")(spec=placeholder(config))
+        # The placeholder has a few rows of the matrix that embeddings and output share.
+        rows = config["data"]["tokenizer"]["size"] * (config["model"]["embedding_size"] + 1)
+        sizes.append(sum(weight.numel() for weight in network.parameters()) + rows)
+    assert 0.95 < sizes[1] / sizes[0] < 1
 
 
 @pytest.mark.parametrize("recipe", options("experiment"))

@@ -137,6 +137,19 @@ def test_translations_are_kept_by_length_and_drawn(
     assert drawn == [{"toy, seed 1": ([0.5, 1.0], [0.25, 0.5])}], "in minutes"
 
 
+def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: Path) -> None:
+    for step in ("paper_2_more", "paper_1_base"):
+        base = results(1, 0.5, name=step) | {"experiment": step}
+        publish([make_run(tmp_path / step, base | {"config_hash": step})], project)
+    other = results(1, 0.5, name="x") | {"experiment": "paper_1_base", "config_hash": "x"}
+    publish([make_run(tmp_path / "other", other, "attention=dot")], project)
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert readme.count("**`experiment=") == 1
+    assert "**`experiment=glob(paper_*)`**" in readme
+    rows = [line.split(" | ")[0] for line in readme.splitlines() if line.startswith("| paper")]
+    assert rows == ["| paper_1_base,attention=dot", "| paper_1_base", "| paper_2_more"]
+
+
 def test_an_unfinished_run_is_refused(project: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"results\.json"):
         publish([tmp_path], project)

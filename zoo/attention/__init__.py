@@ -17,7 +17,17 @@ from zoo.attention.reinforce import (
     Reinforce,
     ReinforceTerms,
 )
-from zoo.attention.scores import Additive, Cosine, Dot, General, LinearConcat, Location, ScaledDot, Score
+from zoo.attention.scores import (
+    Additive,
+    Cosine,
+    Dot,
+    General,
+    LinearConcat,
+    Location,
+    ScaledDot,
+    Score,
+    Uniform,
+)
 from zoo.attention.selections import GumbelHard, Hard, LocalMonotonic, LocalPredictive, Selection, Soft
 from zoo.attention.softmax import masked_softmax
 
@@ -47,6 +57,7 @@ __all__ = [
     "Selected",
     "Selection",
     "Soft",
+    "Uniform",
     "causal_mask",
     "combine",
     "masked_softmax",

@@ -268,6 +268,31 @@ class Location(Score):
         return query @ rows.mT
 
 
+class Uniform(Score):
+    """The same for every key: `0`, so a softmax weighs each of K keys with `1/K`.
+
+    No equation of a paper but the control of all of them: without parameters, it reads the mean of what may
+    be attended to. What a learned score gains over it is what knowing where to look is worth; what it gains
+    itself over no attention (`model/decoder=none`) is what a wider door to the source is worth.
+
+    Fails: wherever attention should move; each query reads the same thing. (A local selection still moves its
+    window.) `reverse`: not solved by attention.
+
+    Args:
+        query_size: Dq, not used.
+        key_size: Dk, not used.
+        heads: not used.
+    """
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """Nothing but the number of keys: `(*lead, K, 0)`."""
+        return keys[..., :0]
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`."""
+        return query.new_zeros(*query.shape[:-1], projected.shape[-2])
+
+
 def _direction(vectors: Tensor) -> Tensor:
     """Unit vectors; zeros, also in the gradient, for what is too short to have a direction."""
     length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True, dtype=at_least_float32(vectors))

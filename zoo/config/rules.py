@@ -83,6 +83,22 @@ def attention_is_read(config: Config, given: Collection[str]) -> Iterator[Proble
             yield Problem(group, f"{asked[0]} changes nothing: the model has no attention; leave it out")
 
 
+def unknown_words_can_be_replaced(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """What is copied is a word, and attention says which."""
+    if config["task"].get("replace_unknown") is not True:
+        return
+    if not uses_attention(config["model"]):
+        message = "true needs attention, which says the word to copy, and the model has none; leave it out"
+        yield Problem("task.replace_unknown", message)
+    tokenizer = _target(config["data"].get("tokenizer"))
+    if not getattr(tokenizer, "whole_words", True):
+        yield Problem(
+            "task.replace_unknown",
+            f"true needs a vocabulary of whole words; {tokenizer.__name__} spells rare ones "  # type: ignore[union-attr]
+            "and leaves hardly any unknown; take data/tokenizer=words, or leave it out",
+        )
+
+
 def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
     monitor = config["task"]["monitor"]
@@ -208,6 +224,7 @@ RULES: tuple[Rule, ...] = (
     location_covers_the_data,
     sampling_needs_reinforce,
     attention_is_read,
+    unknown_words_can_be_replaced,
     monitor_is_measured,
     budget_ends,
     device_is_there,

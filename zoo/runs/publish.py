@@ -7,6 +7,7 @@ Without a RUN only the latter.
 
 import csv
 import json
+import re
 import statistics
 import sys
 from collections import defaultdict
@@ -35,6 +36,8 @@ _METRICS = (
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
 _NOT_SPECIAL = ("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks.")
 """Beginnings of overrides that change no result, and may name folders of a machine: not kept."""
+_STEP = re.compile(r"(?P<chain>\w+?)_\d+_\w+")
+"""The name of a recipe that adds one thing to the one before it."""
 _LENGTH_EDGES = (8, 11, 14, 17, 20, 24)  # source words
 
 
@@ -83,10 +86,14 @@ def publish(runs: Sequence[Path], project: Path) -> None:
 
 
 def tables(published: Sequence[Mapping[str, Any]]) -> str:
-    """Markdown: for each experiment one row per configuration, mean ± standard deviation over its seeds."""
+    """Markdown: for each experiment one row per configuration, mean ± standard deviation over its seeds.
+
+    Recipes named `<chain>_<number>_<what>` are rows of one table, in their order.
+    """
     experiments: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for results in published:
-        experiments[results["experiment"]].append(results)
+        step = _STEP.fullmatch(results["experiment"])
+        experiments[f"glob({step['chain']}_*)" if step else results["experiment"]].append(results)
     return "".join(_table(name, rows) for name, rows in experiments.items())
 
 
@@ -123,7 +130,7 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
         values = [[row.get(split, {}).get(metric) for row in group] for split, metric in columns]
         lines.append(
             [
-                _label(group[0]),
+                _label(group[0], of=experiment),
                 ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"]))),
                 *(
                     _spread(value, digits=1 if metric in _OF_LANGUAGE else 3)
@@ -140,9 +147,15 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
     return f"\n**`experiment={experiment}`** ({where})\n\n{body}"
 
 
-def _label(results: Mapping[str, Any]) -> str:
-    """What is special about a run: what was typed beyond its recipe, else the recipe."""
-    return ",".join(results.get("overrides", [])) or str(results["experiment"])
+def _label(results: Mapping[str, Any], of: str | None = None) -> str:
+    """What is special about a run: what was typed beyond its recipe, else the recipe.
+
+    Args:
+        results: the run's.
+        of: what the table is about; in a table of several recipes each row names its own.
+    """
+    recipe, typed = str(results["experiment"]), results.get("overrides", [])
+    return ",".join(typed if typed and of in (None, recipe) else [recipe, *typed])
 
 
 def _spread(values: Sequence[float | None], digits: int) -> str:

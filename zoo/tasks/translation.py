@@ -17,6 +17,7 @@ from zoo.batch import Padded, TranslationBatch, decoder_pair
 from zoo.decoding import Greedy, Hypothesis, Step
 from zoo.metrics import AlignmentAccuracy, CorpusScore, Perplexity, text_metrics
 from zoo.spec import DataSpec
+from zoo.tasks.unknown_words import copied_words
 from zoo.text import TextCodec
 
 
@@ -122,6 +123,9 @@ class TranslationTask(pl.LightningModule):
         reinforce: the term for sampled readings, used only when the network samples; None leaves them to
             chance (the configuration check refuses that).
         monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+        replace_unknown: lets the search write `<unk>`, and puts the source word that was looked at most in
+            its place (Luong et al. 2015, section 4.1); for vocabularies of whole words, with attention.
+            Otherwise no search writes `<unk>`; the paper's do, and leave it in the text.
 
     Raises:
         ValueError: label_smoothing or discount is no share, or the weight of the entropy is negative.
@@ -138,6 +142,7 @@ class TranslationTask(pl.LightningModule):
         label_smoothing: float,
         reinforce: ReinforceParts | None,
         monitor: str,
+        replace_unknown: bool = False,
     ) -> None:
         super().__init__()
         if not 0 <= label_smoothing < 1:
@@ -153,6 +158,7 @@ class TranslationTask(pl.LightningModule):
         self.source_codec, self.target_codec = TextCodec(spec.source), TextCodec(spec.target)
         self.optimizer, self.scheduler = optimizer, scheduler
         self.decoding, self.label_smoothing, self.monitor = decoding, label_smoothing, monitor
+        self.replace_unknown = replace_unknown
         self.reinforce: Reinforce | None = None
         samples = any(isinstance(part, Selection) and part.samples for part in network.modules())
         if samples and reinforce is not None:
@@ -284,7 +290,12 @@ class TranslationTask(pl.LightningModule):
         )
         scores.teacher_forced.update(nll, labels.lengths.sum())
         best = [hypotheses[0] for hypotheses in self._search(search, batch.source, memory)]
-        texts = [self.target_codec.decode(hypothesis.ids) for hypothesis in best]
+        texts = [
+            self._text(hypothesis, raw, length)
+            for hypothesis, raw, length in zip(
+                best, batch.source_text, batch.source.lengths.tolist(), strict=True
+            )
+        ]
         for metric in scores.named.values():
             metric.update(texts, [[reference] for reference in batch.target_text])
         if batch.alignment is not None:
@@ -323,14 +334,14 @@ class TranslationTask(pl.LightningModule):
     def _search(self, search: Search, source: Padded, memory: Any) -> list[list[Hypothesis]]:
         """Limits every sentence by its own length, so that a result never depends on its batch."""
         limit = (2 * source.lengths + 10).clamp(max=self.target.maximum_length)
-        special = (self.target.pad, self.target.bos, self.target.unk)
+        special = (self.target.pad, self.target.bos)
         return search(
             self.network.step,
             self.network.init_state(memory),
             memory,
             bos=self.target.bos,
             eos=self.target.eos,
-            forbidden=special,
+            forbidden=special if self.replace_unknown else (*special, self.target.unk),
             maximum_length=limit,
         )
 
@@ -357,13 +368,23 @@ class TranslationTask(pl.LightningModule):
             source = Padded(padded.ids.to(self.device), padded.lengths.to(self.device))
             hypotheses = self._search(search or self.decoding, source, self.network.encode(source))
             for number, candidates in zip(numbers, hypotheses, strict=True):
-                found[number] = [self._describe(encoded[number], candidate) for candidate in candidates]
+                found[number] = [
+                    self._describe(texts[number], encoded[number], candidate) for candidate in candidates
+                ]
         return [found[number] for number in range(len(texts))]
 
-    def _describe(self, source: list[int], hypothesis: Hypothesis) -> Translation:
+    def _text(self, hypothesis: Hypothesis, raw: str, length: int) -> str:
+        """The text of a hypothesis for a raw source, of which the model read `length` tokens."""
+        ids, unknown = hypothesis.ids, self.target.unk
+        if not self.replace_unknown or hypothesis.weights is None or unknown not in ids:
+            return self.target_codec.decode(ids)
+        words = self.source_codec.words(raw)[: length - 1]  # the last is EOS, also of a source that was cut
+        return self.target_codec.decode_with(ids, copied_words(ids, unknown, hypothesis.weights, words))
+
+    def _describe(self, raw: str, source: list[int], hypothesis: Hypothesis) -> Translation:
         weights = None if hypothesis.weights is None else hypothesis.weights[:, : len(source)].float()
         return Translation(
-            text=self.target_codec.decode(hypothesis.ids),
+            text=self._text(hypothesis, raw, len(source)),
             score=hypothesis.score,
             finished=hypothesis.finished,
             source_tokens=self.source_codec.tokens(source),
