@@ -226,7 +226,9 @@ class Cosine(Score):
 class Location(Score):
     """Location-based: `(W s)_i`, from the target state alone (Luong et al. 2015, section 3.1).
 
-    One output per position: the state says where to look without seeing what is there.
+    One output per position: the state says where to look without seeing what is there. The softmax is over
+    the source's own positions. Of a source that is longer than W the paper ignores the end; here it is
+    refused (data cuts sources at `data.maximum_length`, which is the configured `maximum_length`).
 
     Fails: on keys beyond `maximum_length` (refused), at positions that are rare in training (their rows of W
     learn little), and wherever the content decides: two sources are read alike unless the state itself

@@ -299,6 +299,14 @@ class BahdanauDecoder(AttentionDecoder):
 class LuongDecoder(AttentionDecoder):
     """Attends after the update: `h_t`, then `c_t` from `h_t`, then `h~_t = tanh(W_c [c_t; h_t])` (eq. 5).
 
+    Where this leaves the paper: its decoder starts from the encoder's final states, layer by layer, this one
+    from a learned map of the top layer's (`init_state`; a bidirectional encoder has no state of the decoder's
+    size to hand over). Dropout, which the paper applies to its LSTMs "as suggested by Zaremba et al. 2015",
+    acts where those do, on what goes up and never on what goes on in time: on embeddings, between layers and
+    on `h~_t`, both to the output and to the next input; `h_t` and the annotations are compared as they are.
+    `W_c` and the output have biases. With `reverse_source` annotations keep the order of the words, so
+    local attention and the location score count words from the front whichever way the encoder read.
+
     Args:
         sizes: the layers; the top one attends.
         attention: `{score, selection}`.
