@@ -36,16 +36,17 @@ def main(
     """Compares every way of batching with one sentence at a time."""
     texts = read_lines(data_dir / "multi30k" / "raw" / "test_2016_flickr.en.gz")[:sentences]
     predictor = load(run)
-    alone = translate(predictor, texts, 1)
-    order = random.Random(1).sample(range(len(texts)), len(texts))
+    by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
+    shuffled = random.Random(1).sample(by_length, len(texts))
+    alone = translate(predictor, texts, by_length, 1)
     table = Table("batches", "other text", "other tokens", "largest difference of a score")
     counts = {}
-    for name, size, numbers in (
-        ("of 7", 7, None),
-        ("of 64", 64, None),
-        ("of 64, shuffled", 64, order),
+    for name, order, size in (
+        ("of 7", by_length, 7),
+        ("of 64", by_length, 64),
+        ("of 64, shuffled", shuffled, 64),
     ):
-        found = translate(predictor, texts, size, numbers)
+        found = translate(predictor, texts, order, size)
         pairs = list(zip(alone, found, strict=True))
         counts[name] = {
             "other_text": sum(one.text != other.text for one, other in pairs),
@@ -57,4 +58,19 @@ def main(
     if output:
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(json.dumps({"sentences": len(texts), **counts}, indent=2) + "\n")
-    raise typer.Exit(any(count["other_tokens"] for count in counts.values()))
+    raise typer.Exit(int(any(count["other_tokens"] for count in counts.values())))
+
+
+def translate(predictor: Predictor, texts: list[str], order: list[int], size: int) -> list[Translation]:
+    """The best translations, in the order of the texts, found in batches of so many consecutive numbers."""
+    found: dict[int, Translation] = {}
+    for start in range(0, len(order), size):
+        numbers = order[start : start + size]
+        batch = predictor.task.translate([texts[number] for number in numbers], batch_size=size)
+        found |= {number: best for number, (best, *_) in zip(numbers, batch, strict=True)}
+    return [found[number] for number in range(len(texts))]
+
+
+if __name__ == "__main__":
+    torch.set_num_threads(1)
+    typer.run(main)
