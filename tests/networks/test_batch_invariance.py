@@ -54,7 +54,7 @@ def test_batches_of_1_7_and_64_find_the_same(seed: int, decoder: object, recurre
         network.output.weight.mul_(10)  # untrained, all tokens would be nearly as probable
         rows = [[*torch.randint(4, 300, (1 + number % 7,)).tolist(), 3] for number in range(66)]
         alone = translate(network, rows, 1)
-        assert len({tuple(one.ids) for one in alone}) > 20, "a network that tells sentences apart"
+        assert len({tuple(one.ids) for one in alone}) > 10, "a network that tells sentences apart"
         for size in (7, 64):
             for one, other in zip(alone, translate(network, rows, size), strict=True):
                 assert one.ids == other.ids
