@@ -153,9 +153,7 @@ class Additive(Score):
 
     def forward(self, query: Tensor, projected: Tensor) -> Tensor:
         """See `Score`."""
-        # On a CPU tanh takes seven times as long in half precision, and this is Q K A of them.
-        wide = at_least_float32(projected)
-        hidden = (self.W(query).to(wide).unsqueeze(-2) + projected.to(wide).unsqueeze(-3)).tanh_()
+        hidden = (self.W(query).unsqueeze(-2) + projected.unsqueeze(-3)).tanh_()
         scores: Tensor = self.v(hidden.flatten(-3, -2)).view(hidden.shape[:-1])
         return scores
 
