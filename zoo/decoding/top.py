@@ -46,6 +46,6 @@ def _first(values: Tensor, count: int) -> Tensor:
     when it is negative.
     """
     bits = (values + 0.0).view(torch.int32)  # + 0.0: no negative zero, which would rank below zero
-    ascending = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
+    ascending = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # `where` would take four times as long
     positions = torch.arange(values.shape[-1], device=values.device)
     return ((ascending.to(torch.int64) << 32) - positions).topk(count, dim=-1).indices

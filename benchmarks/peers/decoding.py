@@ -1,0 +1,79 @@
+"""What every side of a decoding benchmark shares: the batches, the loop, the clock. Needs torch alone.
+
+A driver is started as `python <driver>.py SENTENCES.json OPTIONS` and prints one JSON line. OPTIONS is a JSON
+object: `batch_size`; `processes` that share the batches, with so many `threads` each; `mixed`, for bfloat16
+autocast; `every`, to take each so many-th sentence; `seconds`, the least time of measuring.
+"""
+
+import json
+import multiprocessing
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from common import pad
+
+BEAM, LENGTH = 5, 20
+
+Batch = tuple[torch.Tensor, torch.Tensor]
+"""Ids `(B, K)` and lengths `(B,)`."""
+Search = Callable[[torch.Tensor, torch.Tensor], int]
+"""A batch's ids and lengths to the number of tokens in each translation."""
+Build = Callable[[int], tuple[torch.nn.Module, Search]]
+"""From the vocabulary's size to a model and its search for the best hypothesis of exactly `LENGTH` tokens."""
+
+_search: Search  # of this process
+
+
+def measure(build: Build) -> None:
+    """Times the translation of all sentences, again and again, and prints the median sentences per second."""
+    content, options = json.loads(Path(sys.argv[1]).read_text()), json.loads(sys.argv[2])
+    sentences = sorted(content["sentences"], key=len, reverse=True)[:: options["every"]]
+    size = options["batch_size"]
+    batches = [pad(sentences[start : start + size]) for start in range(0, len(sentences), size)]
+    prepared = (build, content["vocabulary"], options["threads"], options["mixed"])
+    if options["processes"] == 1:
+        _prepare(*prepared)
+        rates = _rates(lambda part: [*map(_translate, part)], batches, options["seconds"])
+    else:
+        # Not forked: OpenMP's threads do not survive that.
+        with multiprocessing.get_context("spawn").Pool(options["processes"], _prepare, prepared) as pool:
+            rates = _rates(lambda part: pool.map(_translate, part, chunksize=1), batches, options["seconds"])
+            pool.close()
+            pool.join()  # what they used is known only once they have ended
+    print(json.dumps({"sentences_per_second": statistics.median(rates), "repeats": len(rates)}))
+
+
+def _rates(translate: Callable[[list[Batch]], Any], batches: list[Batch], seconds: float) -> list[float]:
+    """Sentences per second of each repeat, after a first that is not timed over a quarter of the batches."""
+    translate(batches[::4])
+    rates: list[float] = []
+    end = time.perf_counter() + seconds
+    while time.perf_counter() < end or not rates:
+        start = time.perf_counter()
+        translate(batches)
+        rates.append(sum(len(lengths) for _, lengths in batches) / (time.perf_counter() - start))
+    return rates
+
+
+def _prepare(build: Build, vocabulary: int, threads: int, mixed: bool) -> None:
+    global _search
+    torch.set_num_threads(threads)
+    torch.manual_seed(1)
+    model, search = build(vocabulary)
+    model.eval()
+
+    def translate(source: torch.Tensor, lengths: torch.Tensor) -> int:
+        with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+            return search(source, lengths)
+
+    _search = translate
+
+
+def _translate(batch: Batch) -> None:
+    length = _search(*batch)
+    assert length == LENGTH, f"{length} tokens, not {LENGTH}"

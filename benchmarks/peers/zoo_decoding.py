@@ -1,0 +1,34 @@
+"""The zoo's own side: beam search with the network of `zoo_seq2seq.py`."""
+
+import torch
+from decoding import BEAM, LENGTH, Search, measure
+from zoo_seq2seq import build as build_model
+
+from zoo.batch import Padded
+from zoo.decoding import Beam
+
+
+def build(vocabulary: int) -> tuple[torch.nn.Module, Search]:
+    """The network, and the search as a task runs it, but with EOS among the forbidden tokens."""
+    network, _ = build_model(vocabulary)
+    beam = Beam(beam_size=BEAM, length_penalty=1.0)
+
+    @torch.inference_mode()
+    def translate(source: torch.Tensor, lengths: torch.Tensor) -> int:
+        memory = network.encode(Padded(source, lengths))
+        found = beam(
+            network.step,
+            network.init_state(memory),
+            memory,
+            bos=2,
+            eos=3,
+            forbidden=(0, 1, 2, 3),
+            maximum_length=torch.full_like(lengths, LENGTH),
+        )
+        return max(len(hypotheses[0].ids) for hypotheses in found)
+
+    return network, translate
+
+
+if __name__ == "__main__":
+    measure(build)
