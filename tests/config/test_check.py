@@ -102,13 +102,13 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     (
         {"task__monitor": "val/tf_perplexty", "callbacks__best__monitor": "val/tf_perplexty"},
         "task.monitor: val/tf_perplexty is not measured: there is no such metric; did you mean "
-        "val/tf_perplexity? allowed: val/bleu, val/chrf, val/exact_match, val/alignment_entropy, "
-        "val/alignment_normalised_entropy, val/alignment_sharpness, val/tf_loss, val/tf_perplexity",
+        "val/tf_perplexity? allowed: val/alignment_entropy, val/alignment_normalised_entropy, "
+        "val/alignment_sharpness, val/bleu, val/chrf, val/exact_match, val/tf_loss, val/tf_perplexity",
     ),
     (
         {"task__monitor": "val/alignment_accuracy", "callbacks__best__monitor": "val/alignment_accuracy"},
         "task.monitor: val/alignment_accuracy is not measured: the data does not know the true alignment; "
-        "allowed: val/bleu, ",
+        "did you mean val/alignment_entropy? allowed: ",
     ),
     (
         {"task__monitor": "val/bleu_tok_lc", "callbacks__best__monitor": "val/bleu_tok_lc"},
