@@ -137,6 +137,7 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
         parameters=sum(weight.numel() for weight in task.parameters() if weight.requires_grad),
         **throughput.totals,
         signatures=task.signatures,
+        predictions=task.predictions.get("test", ()),
     )
     write_results(folder, measured)
     print_results(measured, folder)

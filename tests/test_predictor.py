@@ -157,7 +157,7 @@ def test_missing_weights_are_named(run: Path, tmp_path: Path, missing: str) -> N
         "torch.load",
         "torch.hub.load",
         "torch.utils.collect_env.run",
-        "zoo.cli.os.system",
+        "zoo.cli_predict.os.system",
     ],
 )
 def test_a_hostile_configuration_builds_nothing(run: Path, tmp_path: Path, target: str) -> None:

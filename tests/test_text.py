@@ -162,3 +162,12 @@ def test_a_side_is_described_by_its_tokenizer() -> None:
 def test_an_unreadable_tokenizer_says_so() -> None:
     with pytest.raises(ValueError, match="vocabulary cannot be read"):
         TextCodec(TextSpec(tokenizer="{}", size=5, maximum_length=5))
+
+
+def test_of_a_long_text_the_beginning_is_encoded(any_codec: TextCodec) -> None:
+    text = " ".join(SENTENCES * 4)
+    (whole,) = any_codec.encode([text])
+    ids, left_out = any_codec.encode_beginning(text)
+    assert ids == [*whole[:49], any_codec.spec.eos]
+    assert left_out == len(whole) - 50 > 0
+    assert any_codec.encode_beginning("A man") == (any_codec.encode(["A man"])[0], 0)

@@ -3,6 +3,7 @@
 Named tuples (not dataclasses) because Lightning moves them to a device and torch pins them without help.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import torch
@@ -59,3 +60,27 @@ def decoder_pair(target: Padded) -> tuple[Padded, Padded]:
     """
     lengths = target.lengths - 1
     return Padded(target.ids[:, :-1], lengths), Padded(target.ids[:, 1:], lengths)
+
+
+def batches_of_like_length(lengths: Sequence[int], sentences: int, tokens: int) -> Iterator[list[int]]:
+    """Shares out rows so that little is padded: their numbers in batches, shortest rows first.
+
+    Args:
+        lengths: of the rows.
+        sentences: most rows in a batch.
+        tokens: most tokens in a batch, padding included; a longer row makes a batch of its own.
+
+    Raises:
+        ValueError: a limit is below 1.
+    """
+    if sentences < 1 or tokens < 1:
+        raise ValueError(f"a batch must hold something, got sentences={sentences}, tokens={tokens}")
+    batch: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: lengths[number]):
+        # the newest row is the longest, and all are padded to it
+        if batch and (len(batch) == sentences or (len(batch) + 1) * lengths[number] > tokens):
+            yield batch
+            batch = []
+        batch.append(number)
+    if batch:
+        yield batch

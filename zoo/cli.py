@@ -1,25 +1,20 @@
 """The command `zoo`: use what has been trained, and see what there is to train."""
 
 import inspect
-import os
 import re
 import shutil
 import sys
 import textwrap
-import unicodedata
 from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from zoo import cli_runs
+from zoo import cli_compare, cli_predict, cli_runs
 from zoo.checkout import find_checkout, require_checkout
 from zoo.clear_errors import clear_errors
-
-if TYPE_CHECKING:
-    from zoo.predictor import Predictor
 
 _GROUPS = {"models": "model", "attention": "attention", "data": "data", "experiments": "experiment"}
 """What `zoo list` lists, and the configuration group where it is found."""
@@ -31,55 +26,8 @@ main = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (cli_runs.resume, cli_runs.rerun, cli_runs.clean):
+for verb in (cli_predict.predict, cli_compare.compare, cli_runs.resume, cli_runs.rerun, cli_runs.clean):
     main.command()(verb)
-
-
-@main.command()
-def predict(
-    arguments: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN... [SENTENCE]",
-            help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then a "
-            "sentence; `-` reads sentences from standard input, one per line.",
-        ),
-    ],
-    file: Annotated[
-        str | None, typer.Option("--file", "-f", help="Sentences, one per line; `-` is standard input.")
-    ] = None,
-    nbest: Annotated[
-        int, typer.Option(min=1, help="Translations of each sentence, as lines of number, score and text.")
-    ] = 1,
-    plot: Annotated[
-        Path | None,
-        typer.Option(help="Draw the attention to this picture: one sentence, several runs side by side."),
-    ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
-    ] = None,
-) -> None:
-    """Translate sentences with trained models."""
-    with clear_errors():
-        runs, sentence = _split(arguments, file)
-        texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
-
-        from zoo.predictor import check_picture, load, plot_side_by_side, run_name
-
-        if plot is not None:  # before the long work
-            check_picture(plot)
-            if len(texts) != 1 or not texts[0]:
-                raise ValueError(f"--plot draws one sentence, got {sum(map(bool, texts))}")
-        predictors: dict[str, Predictor] = {}
-        for run in runs:
-            predictor = load(run, device=device)
-            print(f"using {predictor.checkpoint}", file=sys.stderr)
-            name = run_name(predictor.checkpoint.path)
-            predictors[name if name not in predictors else str(run)] = predictor
-        _print_translations(predictors, texts, nbest)
-        if plot is not None:
-            plot_side_by_side(predictors, texts[0], plot)
-            print(f"drew {plot}", file=sys.stderr)
 
 
 @main.command("list")
@@ -102,72 +50,6 @@ def list_(
             return
         paths = sorted((require_checkout(project) / "conf" / _GROUPS[kind]).glob("*.yaml"))
         _print_columns([(path.stem, _comment(path)) for path in paths])
-
-
-# predict
-
-
-def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | None]:
-    """Runs and sentence: with a file all are runs, else the last is the sentence; None = read lines."""
-    from zoo.runs.checkpoint import nearest
-
-    runs, sentence = (arguments, None) if file is not None else (arguments[:-1], arguments[-1])
-    if sentence is not None and os.path.exists(sentence):
-        raise ValueError(f"no sentence after {sentence}: give one, or --file FILE, or - for standard input")
-    if not runs:
-        raise ValueError(
-            f"{sentence!r} is not a run{nearest(Path(str(sentence)))} (a run's folder or a .ckpt file "
-            "comes first, then the sentence)"
-        )
-    for run in runs:
-        if not os.path.exists(run):
-            raise ValueError(f"{run} does not exist{nearest(Path(run))} (only the last may be a sentence)")
-    return runs, None if sentence == "-" else sentence
-
-
-def _read_lines(file: str) -> list[str]:
-    name = "standard input" if file == "-" else file
-    content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
-    return [_text(line, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]
-
-
-def _text(given: str | bytes, where: str) -> str:
-    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces."""
-    try:
-        # Bytes on the command line that are no text arrive as surrogates.
-        content = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
-        text = content.decode("utf-8").strip()
-    except UnicodeError as error:
-        reason = f" ({error.reason} at byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
-        raise ValueError(f"{where}: not UTF-8{reason}") from error
-    seen = any(unicodedata.category(sign) not in ("Cc", "Cf") and not sign.isspace() for sign in text)
-    return text if seen else ""
-
-
-def _print_translations(predictors: "dict[str, Predictor]", texts: list[str], nbest: int) -> None:
-    """One line per sentence; columns before it where there are several runs or several translations."""
-    several = len(predictors) > 1
-    numbers = [number for number, text in enumerate(texts) if text]
-    found = {
-        name: dict(zip(numbers, predictor.predict([texts[n] for n in numbers], nbest), strict=True))
-        for name, predictor in predictors.items()
-    }
-    for number in range(len(texts)):
-        for name in predictors:
-            for translation in found[name].get(number, [None]):  # an empty line keeps its place
-                columns = [name] if several else []
-                if nbest > 1:
-                    columns += [str(number + 1), "" if translation is None else f"{translation.score:.4f}"]
-                print(*columns, "" if translation is None else translation.text, sep="\t")
-                if translation is not None and not translation.finished:
-                    run = f"{name}, " if several else ""
-                    print(f"{run}line {number + 1}: cut off at the length limit", file=sys.stderr)
-
-
-# list
 
 
 def _print_attention(checkout: Path | None) -> None:

@@ -1,6 +1,6 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -58,19 +58,28 @@ class Predictor:
         """The best translation of one sentence."""
         return self.predict([text])[0][0].text
 
-    def predict(self, texts: Sequence[str], nbest: int = 1) -> list[list[Translation]]:
+    def predict(
+        self,
+        texts: Sequence[str],
+        nbest: int = 1,
+        *,
+        weights: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Translation]]:
         """Translates sentences with the search that the run was tested with.
 
         Args:
             texts: raw sentences.
             nbest: how many translations of each; a run whose search finds fewer gets them by beam search.
+            weights: whether translations keep what was attended to, which for many sentences is a lot.
+            progress: is told after each batch how many sentences that were.
 
         Returns:
             Each sentence's translations, best first.
         """
         if nbest < 1:
             raise ValueError(f"nbest must be at least 1, got {nbest}")
-        found = self.task.translate(list(texts), self._search(nbest))
+        found = self.task.translate(list(texts), self._search(nbest), weights=weights, progress=progress)
         return [translations[:nbest] for translations in found]
 
     def plot(self, text: str, path: str | Path) -> None:

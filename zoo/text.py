@@ -77,6 +77,16 @@ class TextCodec:
         """Ids of each text, ending in EOS, without BOS; nothing is truncated."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
+    def encode_beginning(self, text: str) -> tuple[list[int], int]:
+        """Ids of a text, cut to the longest sentence that a model reads.
+
+        Returns:
+            The ids, at most `maximum_length` and the last one EOS all the same, and how many were left out.
+        """
+        (ids,) = self.encode([text])
+        left_out = max(0, len(ids) - self.spec.maximum_length)
+        return ([*ids[: self.spec.maximum_length - 1], self.spec.eos] if left_out else ids), left_out
+
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids: special tokens skipped, words put together again."""
         return str(self._tokenizer.decode([int(i) for i in ids], skip_special_tokens=True))

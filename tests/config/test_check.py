@@ -102,16 +102,21 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     (
         {"task__monitor": "val/tf_perplexty", "callbacks__best__monitor": "val/tf_perplexty"},
         "task.monitor: val/tf_perplexty is not measured: there is no such metric; did you mean "
-        "val/tf_perplexity? allowed: val/bleu, val/chrf, val/exact_match, val/tf_loss, val/tf_perplexity",
+        "val/tf_perplexity? allowed: val/alignment_entropy, val/alignment_normalised_entropy, "
+        "val/alignment_sharpness, val/bleu, val/chrf, val/exact_match, val/tf_loss, val/tf_perplexity",
     ),
     (
         {"task__monitor": "val/alignment_accuracy", "callbacks__best__monitor": "val/alignment_accuracy"},
         "task.monitor: val/alignment_accuracy is not measured: the data does not know the true alignment; "
-        "allowed: val/bleu, ",
+        "did you mean val/alignment_entropy? allowed: ",
     ),
     (
         {"task__monitor": "val/bleu_tok_lc", "callbacks__best__monitor": "val/bleu_tok_lc"},
         "task.monitor: val/bleu_tok_lc is not measured: the target text has no language; did you mean ",
+    ),
+    (
+        {"task__monitor": "val/name_coverage", "callbacks__best__monitor": "val/name_coverage"},
+        "task.monitor: val/name_coverage is not measured: the text has no language; ",
     ),
     (
         {"trainer__devices": 2},
@@ -304,6 +309,8 @@ def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
         (["task.monitor=val/tf_perplexity", "scheduler=plateau"], "min"),
         (["task.monitor=val/chrf", "scheduler=plateau"], "max"),
         (["data=reverse", "task.monitor=val/alignment_accuracy"], "max"),
+        (["data=reverse", "task.monitor=val/alignment_entropy"], "min"),
+        (["data=multi30k", "task.monitor=val/number_coverage"], "max"),
         (["data=multi30k", "task.monitor=val/bleu_tok_lc"], "max"),
     ],
     ids=" ".join,
@@ -317,10 +324,11 @@ def test_the_direction_follows_from_the_metric(
     assert config["scheduler"].get("mode") in (None, mode)
 
 
-def test_no_alignment_without_attention(configure: Callable[..., Config]) -> None:
-    config = configure("data=reverse", "model/decoder=none", "task.monitor=val/alignment_accuracy")
+@pytest.mark.parametrize("metric", ["alignment_accuracy", "alignment_sharpness"])
+def test_no_alignment_without_attention(configure: Callable[..., Config], metric: str) -> None:
+    config = configure("data=reverse", "model/decoder=none", f"task.monitor=val/{metric}")
     text = said(lambda: check(config))
-    assert "task.monitor: val/alignment_accuracy is not measured: the model has no attention; allowed" in text
+    assert f"task.monitor: val/{metric} is not measured: the model has no attention; " in text
 
 
 def test_a_recipe_runs_with_another_schedule(configure: Callable[..., Config]) -> None:

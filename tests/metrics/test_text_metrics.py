@@ -11,7 +11,15 @@ import sacrebleu
 from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torchmetrics import Metric
 
-from zoo.metrics import Bleu, Chrf, ExactMatch, TokenizedLowercasedBleu, bleu_by_length, text_metrics
+from zoo.metrics import (
+    Bleu,
+    Chrf,
+    ExactMatch,
+    TokenizedLowercasedBleu,
+    bleu_by_length,
+    bleu_by_source_words,
+    text_metrics,
+)
 
 SENTENCE = (
     "Ein Mann steht auf der Leiter , und (zwei) Hunde laufen. Das „ist“ z.B. 3,5 % größer — nicht wahr?"
@@ -203,3 +211,13 @@ def test_bleu_by_length_refuses_what_does_not_fit() -> None:
     with pytest.raises(ValueError, match=r"edges must increase, got \[5, 5\]"):
         bleu_by_length([3], ["a"], [["a"]], [5, 5])
     assert bleu_by_length([], [], [], [5]) == ([], [], [])
+
+
+def test_bleu_by_source_words() -> None:
+    item = {"input": "a b c", "references": ["x y z w"], "prediction": "x y z w"}
+    longer = {"input": "a " * 30, "references": ["x y z w"], "prediction": "w"}
+    assert bleu_by_source_words([longer, item, item]) == {
+        "mean_length": [3.0, 30.0],
+        "bleu": [pytest.approx(100.0), pytest.approx(0.0)],
+        "sentences": [2.0, 1.0],
+    }

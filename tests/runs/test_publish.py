@@ -48,7 +48,7 @@ def make_run(folder: Path, content: dict[str, Any], *overrides: str) -> Path:
     (folder / "results.json").write_text(json.dumps(content), encoding="utf-8")
     rows = ["step,name,value", "2,train/seconds,30.0", "2,val/exact_match,0.25", "4,train/seconds,60.0"]
     (folder / "metrics.csv").write_text("\n".join([*rows, "4,val/exact_match,0.5"]) + "\n", encoding="utf-8")
-    line = {"split": "test", "input": "a b c", "references": ["x y z w"], "prediction": "x y z w"}
+    line = {"split": "test", "id": 0, "input": "a b c", "references": ["x y z w"], "prediction": "x y z w"}
     other = {**line, "split": "test_unseen", "input": "a b c d e f g h i j"}
     lines = f"{json.dumps(line)}\n{json.dumps(other)}\n"
     (folder / "predictions.jsonl").write_text(lines, encoding="utf-8")
@@ -135,6 +135,11 @@ def test_translations_are_kept_by_length_and_drawn(
         "learning_curve.png",
     }
     assert drawn == [{"toy, seed 1": ([0.5, 1.0], [0.25, 0.5])}], "in minutes"
+    counted = {"mean_length": [9.0], "bleu": [1.0], "sentences": [2.0]}
+    run = make_run(tmp_path / "other", {**results(1, 0.5, bleu_tok_lc=48.0), "bleu_by_source_words": counted})
+    publish([run], project)
+    kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
+    assert kept["bleu_by_source_words"] == counted, "as the run itself counted"
 
 
 def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: Path) -> None:

@@ -145,6 +145,7 @@ def test_every_field(tmp_path: Path) -> None:
         peak_memory_bytes=99,
         signatures={"bleu": "nrefs:1"},
     )
+    assert "bleu_by_source_words" not in written
     write_results(tmp_path, written)
     read = json.loads((tmp_path / "results.json").read_text())
     assert read == written

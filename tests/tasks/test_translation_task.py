@@ -1,6 +1,7 @@
 """The translation task: its loss, its rewards, its free-running evaluation."""
 
 import math
+import random
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
@@ -20,11 +21,11 @@ from data.vocabulary import Words
 from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Soft
 from zoo.batch import Padded, TranslationBatch, decoder_pair
 from zoo.decoding import Beam, Greedy, Hypothesis, Sample
-from zoo.metrics import METRICS, mode_of, text_metrics
+from zoo.metrics import METRICS, coverage_metrics, mode_of, text_metrics
 from zoo.networks.recurrent import GRU
-from zoo.networks.seq2seq import BahdanauDecoder, Decoder, LuongDecoder, Seq2Seq
+from zoo.networks.seq2seq import BahdanauDecoder, Decoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
 from zoo.tasks.schedules import WarmupConstant
-from zoo.tasks.translation import Search, TranslationTask
+from zoo.tasks.translation import Scores, Search, TranslationTask
 
 
 @pytest.fixture(scope="module")
@@ -47,12 +48,15 @@ def make_task(
     data: TranslationData,
     selection: Callable[..., nn.Module] = Soft,
     decoder: Callable[..., Decoder] = BahdanauDecoder,
+    *,
+    attention: bool = True,
     **changes: Any,
 ) -> TranslationTask:
     torch.manual_seed(0)
+    attentive = partial(decoder, attention={"score": Additive, "selection": selection})
     network = Seq2Seq(
         spec=data.spec,
-        decoder=partial(decoder, attention={"score": Additive, "selection": selection}),
+        decoder=attentive if attention else FixedVectorDecoder,
         recurrent=GRU,
         embedding_size=8,
         hidden_size=16,
@@ -182,6 +186,94 @@ def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: Transl
         assert many[0].weights is not None
         assert many[0].weights.shape == (len(many[0].tokens), len(many[0].source_tokens))
         torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
+
+
+@pytest.mark.parametrize("decoder", [BahdanauDecoder, partial(LuongDecoder, input_feeding=True)])
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, length_penalty=1.0), Sample(samples=2)])
+def test_translations_are_the_same_for_batches_of_1_7_and_64(
+    data: TranslationData, decoder: Callable[..., Decoder], search: Search
+) -> None:
+    task = make_task(data, decoder=decoder).eval()
+    generator = random.Random(0)
+    texts = [" ".join(generator.choices("abcdef", k=generator.randint(0, 5))) for _ in range(70)]
+    one, seven, many = ([*task.translate(texts, search, size)] for size in (1, 7, 64))
+    for other in (seven, many):
+        for alone, together in zip(one, other, strict=True):
+            assert [found.tokens for found in alone] == [found.tokens for found in together]
+            scores = [found.score for found in together]
+            assert [found.score for found in alone] == pytest.approx(scores, abs=1e-4)
+            for here, there in zip(alone, together, strict=True):
+                torch.testing.assert_close(here.weights, there.weights, atol=1e-5, rtol=0)
+
+
+def test_weights_are_kept_only_when_they_are_wanted(data: TranslationData) -> None:
+    task = make_task(data).eval()
+    seen: list[bool] = []
+
+    def search(step: Any, *arguments: Any, **named: Any) -> list[list[Hypothesis]]:
+        def watched(*given: Any) -> Any:
+            result = step(*given)
+            seen.append(result.weights is not None)
+            return result
+
+        return Greedy()(watched, *arguments, **named)
+
+    ((without,),) = task.translate(["a b c"], search, weights=False)
+    assert without.weights is None
+    assert not any(seen), "what the search never sees takes no memory"
+    ((kept,),) = task.translate(["a b c"], search)
+    assert kept.weights is not None
+    assert (kept.text, kept.score) == (without.text, without.score)
+
+
+def test_of_a_source_beyond_the_maximum_only_the_beginning_is_read(data: TranslationData) -> None:
+    task = make_task(data).eval()
+    short, full, long = (found[0] for found in task.translate(["a b", "a b c d e", "a b c d e f a"]))
+    assert (short.unread, full.unread, long.unread) == (0, 0, 2)
+    assert long.source_tokens == ["a", "b", "c", "d", "e", "</s>"]
+    assert (long.text, long.score) == (full.text, pytest.approx(full.score, abs=1e-5))
+
+
+def test_progress_is_told_how_many_sentences_each_batch_had(data: TranslationData) -> None:
+    told: list[int] = []
+    make_task(data).eval().translate(["a", "b", "c d", "e f a", "b"], Greedy(), 2, progress=told.append)
+    assert told == [2, 2, 1]
+
+
+def test_attention_of_the_reported_hypotheses_is_measured(data: TranslationData, tmp_path: Path) -> None:
+    """What `translate` gives for the same sentences, each token alike, padding left out."""
+    task, trainer = make_task(data), quiet_trainer(tmp_path)
+    (measured,) = trainer.test(task, datamodule=data, verbose=False)
+    rows = [
+        row
+        for item in task.predictions["test"]
+        for row in task.translate([item["input"]])[0][0].weights  # type: ignore[union-attr]
+    ]
+    entropies = [float(torch.special.entr(row).sum()) for row in rows]
+    relative = [entropy / math.log(len(row)) for entropy, row in zip(entropies, rows, strict=True)]
+    assert measured["test/alignment_entropy"] == pytest.approx(sum(entropies) / len(rows), rel=1e-4)
+    assert measured["test/alignment_normalised_entropy"] == pytest.approx(sum(relative) / len(rows), rel=1e-4)
+    heaviest = sum(float(row.max()) for row in rows) / len(rows)
+    assert measured["test/alignment_sharpness"] == pytest.approx(heaviest, rel=1e-4)
+
+
+def test_without_attention_none_is_measured_and_coverage_needs_languages_and_items(
+    data: TranslationData, tmp_path: Path
+) -> None:
+    task, trainer = make_task(data, attention=False), quiet_trainer(tmp_path)
+    (measured,) = trainer.test(task, datamodule=data, verbose=False)
+    assert not [name for name in measured if "alignment" in name or "coverage" in name]
+    side = replace(data.spec.source, language="en"), replace(data.spec.target, language="de")
+    scores = Scores(replace(data.spec, source=side[0], target=side[1]))
+    scores.teacher_forced.update(torch.tensor(1.0), 1)
+    for metric in scores.named.values():
+        metric.update(["ab 12"], [["ab 1 2"]])
+    for metric in scores.coverage.values():
+        metric.update(["ab 12"], [["ab 1 2"]], ["ab 1 2"])  # type: ignore[operator]
+    values = scores.compute()
+    assert float(values["number_coverage"]) == 0.0
+    assert "name_coverage" not in values, "there were none"
+    assert int(scores.coverage["number_coverage"].items) == 0, "the next split starts from nothing"  # type: ignore[arg-type]
 
 
 def test_the_measured_loss_counts_every_real_token_once(data: TranslationData, tmp_path: Path) -> None:
@@ -367,9 +459,14 @@ def test_every_metric_that_is_logged_has_a_direction(data: TranslationData, tmp_
     trainer = quiet_trainer(tmp_path)
     trainer.validate(task, datamodule=data, verbose=False)
     logged = {name.removeprefix("val/") for name in trainer.callback_metrics}
-    assert logged | {*text_metrics("de")} == METRICS.keys()
+    assert logged | {*text_metrics("de"), *coverage_metrics()} == METRICS.keys()
     directions = {name: mode_of(f"val/{name}") for name in METRICS}
-    assert {name for name, mode in directions.items() if mode == "min"} == {"tf_loss", "tf_perplexity"}
+    assert {name for name, mode in directions.items() if mode == "min"} == {
+        "tf_loss",
+        "tf_perplexity",
+        "alignment_entropy",
+        "alignment_normalised_entropy",
+    }
     assert {directions.pop(name) for name in ("bleu", "chrf", "exact_match")} == {"max"}
 
 

@@ -109,9 +109,12 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
     missing = {}
     if not corpus.languages[1]:
         missing["val/bleu_tok_lc"] = "the target text has no language"
+    if not all(corpus.languages):
+        missing |= dict.fromkeys(("val/number_coverage", "val/name_coverage"), "the text has no language")
     if not uses_attention(config["model"]):
-        missing["val/alignment_accuracy"] = "the model has no attention"
-    if not corpus.aligned:
+        of_attention = [f"val/{metric}" for metric in METRICS if metric.startswith("alignment_")]
+        missing |= dict.fromkeys(of_attention, "the model has no attention")
+    elif not corpus.aligned:
         missing["val/alignment_accuracy"] = "the data does not know the true alignment"
     allowed = [name for name in (f"val/{metric}" for metric in METRICS) if name not in missing]
     if monitor not in allowed:

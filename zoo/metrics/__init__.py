@@ -1,7 +1,8 @@
 """Metrics whose states are sums: the same result for any batch size and number of processes."""
 
-from zoo.metrics.alignment import AlignmentAccuracy
-from zoo.metrics.by_length import bleu_by_length
+from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
+from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
+from zoo.metrics.coverage import NameCoverage, NumberCoverage, coverage_metrics
 from zoo.metrics.names import METRICS, mode_of
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.text import (
@@ -16,13 +17,19 @@ from zoo.metrics.text import (
 __all__ = [
     "METRICS",
     "AlignmentAccuracy",
+    "AlignmentEntropy",
+    "AlignmentSharpness",
     "Bleu",
     "Chrf",
     "CorpusScore",
     "ExactMatch",
+    "NameCoverage",
+    "NumberCoverage",
     "Perplexity",
     "TokenizedLowercasedBleu",
     "bleu_by_length",
+    "bleu_by_source_words",
+    "coverage_metrics",
     "mode_of",
     "text_metrics",
 ]

@@ -1,4 +1,4 @@
-"""Does the model look where it should?"""
+"""Where attention looks, and how hard."""
 
 import torch
 from torch import Tensor
@@ -52,3 +52,92 @@ class AlignmentAccuracy(Metric):
     def compute(self) -> Tensor:
         """The share, 0 to 1; NaN when no position has a known source."""
         return self.hits / self.positions
+
+
+class AlignmentEntropy(Metric):
+    """How widely attention is spread: the mean entropy of its rows, H = -sum_i p_i log p_i, in nats.
+
+    An even spread over K keys has entropy log K, so means over sources of other lengths or other tokens do
+    not compare. H / log K does: 0 reads one key, 1 reads all alike, whatever K is. A source of a single key
+    leaves nothing to choose and has no part in that mean.
+
+    Rows that sum to less than 1 (the Gaussian of a predictive window) are divided by their sum first, and
+    those where nothing was attended to are left out.
+    """
+
+    is_differentiable = False
+    higher_is_better = False
+    full_state_update = False
+    entropy: Tensor
+    rows: Tensor
+    normalised: Tensor
+    choices: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("entropy", torch.tensor(0.0), dist_reduce_fx="sum")
+        self.add_state("rows", torch.tensor(0), dist_reduce_fx="sum")
+        self.add_state("normalised", torch.tensor(0.0), dist_reduce_fx="sum")
+        self.add_state("choices", torch.tensor(0), dist_reduce_fx="sum")
+
+    def update(self, weights: Tensor, keys: Tensor) -> None:
+        """Adds rows.
+
+        Args:
+            weights: `(N, K)`, a row for each token that was written, 0 at padding.
+            keys: `(N,)`, the real keys of each row.
+        """
+        rows, keys = _distributions(weights, keys)
+        entropy = torch.special.entr(rows).sum(dim=-1)
+        choice = keys > 1
+        self.entropy += entropy.sum().to(self.entropy.device)
+        self.rows += len(rows)
+        self.normalised += (entropy[choice] / keys[choice].log()).sum().to(self.normalised.device)
+        self.choices += choice.sum().to(self.choices.device)
+
+    def compute(self) -> dict[str, Tensor]:
+        """`entropy`, the mean in nats, and `normalised_entropy`, that of H / log K; NaN for no rows."""
+        return {"entropy": self.entropy / self.rows, "normalised_entropy": self.normalised / self.choices}
+
+
+class AlignmentSharpness(Metric):
+    """How hard attention looks: the mean over rows of the largest weight, from 1 / K (spread evenly) to 1.
+
+    Which rows count, and how, is as in `AlignmentEntropy`.
+    """
+
+    is_differentiable = False
+    higher_is_better = True
+    full_state_update = False
+    heaviest: Tensor
+    rows: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("heaviest", torch.tensor(0.0), dist_reduce_fx="sum")
+        self.add_state("rows", torch.tensor(0), dist_reduce_fx="sum")
+
+    def update(self, weights: Tensor, keys: Tensor) -> None:
+        """Adds rows; arguments as in `AlignmentEntropy.update`."""
+        rows, _ = _distributions(weights, keys)
+        self.heaviest += rows.amax(dim=-1).sum().to(self.heaviest.device)
+        self.rows += len(rows)
+
+    def compute(self) -> Tensor:
+        """The mean; NaN for no rows."""
+        return self.heaviest / self.rows
+
+
+def _distributions(weights: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows that attend to something, each divided by its sum, and their numbers of keys.
+
+    Raises:
+        ValueError: there are not as many rows as numbers of keys.
+    """
+    if weights.shape[:-1] != keys.shape:
+        raise ValueError(
+            f"weights (N, K) and keys (N,) disagree on N: {tuple(weights.shape)} and {tuple(keys.shape)}"
+        )
+    sums = weights.sum(dim=-1)
+    read = sums > 0
+    return weights[read] / sums[read, None], keys[read]

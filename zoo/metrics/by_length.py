@@ -1,10 +1,13 @@
 """Scores of short and of long sentences apart."""
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from typing import Any
 
 from zoo.metrics.text import Bleu, References, check_references
+
+_EDGES = (8, 11, 14, 17, 20, 24)  # source words
 
 
 def bleu_by_length(
@@ -41,3 +44,21 @@ def bleu_by_length(
         values.append(float(score.compute()))
         counts.append(len(numbers))
     return centres, values, counts
+
+
+def bleu_by_source_words(predictions: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+    """BLEU of sentences grouped by the words of their source, as results.json keeps it.
+
+    Args:
+        predictions: items with `input`, `references` and `prediction`.
+
+    Returns:
+        `mean_length`, `bleu` and `sentences`, each a list with an entry for every group that has sentences.
+    """
+    means, values, counts = bleu_by_length(
+        [len(item["input"].split()) for item in predictions],
+        [item["prediction"] for item in predictions],
+        [item["references"] for item in predictions],
+        _EDGES,
+    )
+    return {"mean_length": means, "bleu": values, "sentences": [float(count) for count in counts]}

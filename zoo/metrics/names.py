@@ -2,7 +2,8 @@
 
 from torchmetrics import Metric
 
-from zoo.metrics.alignment import AlignmentAccuracy
+from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
+from zoo.metrics.coverage import NameCoverage, NumberCoverage
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.text import Bleu, Chrf, ExactMatch, TokenizedLowercasedBleu
 
@@ -11,7 +12,12 @@ METRICS: dict[str, type[Metric]] = {
     "bleu_tok_lc": TokenizedLowercasedBleu,
     "chrf": Chrf,
     "exact_match": ExactMatch,
+    "number_coverage": NumberCoverage,
+    "name_coverage": NameCoverage,
     "alignment_accuracy": AlignmentAccuracy,
+    "alignment_entropy": AlignmentEntropy,
+    "alignment_normalised_entropy": AlignmentEntropy,
+    "alignment_sharpness": AlignmentSharpness,
     "tf_loss": Perplexity,
     "tf_perplexity": Perplexity,
 }

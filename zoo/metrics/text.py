@@ -4,7 +4,6 @@ Statistics are summed over batches and processes and become a score only at the 
 would be another number. No sentences score NaN.
 """
 
-from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
@@ -70,20 +69,32 @@ class CorpusScore(Metric):
             ValueError: the counts differ, or a prediction has no reference.
             TypeError: references are strings instead of lists of strings.
         """
-        check_references(predictions, references)
-        if not predictions:
+        statistics = self.sentence_statistics(predictions, references)
+        if not statistics:
             return
-        prepared = [[self._prepare(text) for text in alternatives] for alternatives in references]
-        streams = [list(stream) for stream in zip_longest(*prepared)]  # None where a sentence has fewer
-        counts = self._count([self._prepare(text) for text in predictions], streams)
-        self._reference_counts.update(len(alternatives) for alternatives in prepared)
-        self.sentences += len(predictions)
-        self.statistics += torch.tensor(counts, device=self.statistics.device)
+        self._reference_counts.update(map(len, references))
+        self.sentences += len(statistics)
+        sums = [sum(column) for column in zip(*statistics, strict=True)]
+        self.statistics += torch.tensor(sums, device=self.statistics.device)
 
     def compute(self) -> Tensor:
         """The score, 0 to 100; NaN for no sentences."""
-        score = self._score(self.statistics.tolist()) if self.sentences > 0 else float("nan")
+        score = self.score(self.statistics.tolist()) if self.sentences > 0 else float("nan")
         return torch.tensor(score, device=self.statistics.device)
+
+    def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
+        """What each sentence adds to the sums; arguments and errors as in `update`."""
+        check_references(predictions, references)
+        prepared = [[self._prepare(text) for text in alternatives] for alternatives in references]
+        streams = [list(stream) for stream in zip_longest(*prepared)]  # None where a sentence has fewer
+        hypotheses = [self._prepare(text) for text in predictions]
+        # sacreBLEU gives statistics, and scores of them, by no public name
+        found = self._scorer._extract_corpus_statistics(hypotheses, streams) if hypotheses else []
+        return [[int(count) for count in sentence] for sentence in found]
+
+    def score(self, sums: Sequence[int]) -> float:
+        """The score, 0 to 100, of summed statistics."""
+        return float(self._scorer._compute_score_from_stats(list(sums)).score)
 
     @property
     def signature(self) -> str:
@@ -102,14 +113,6 @@ class CorpusScore(Metric):
         """What happens to predictions and references before they are scored."""
         return text
 
-    @abstractmethod
-    def _count(self, predictions: list[str], streams: list[list[str]]) -> list[int]:
-        """The statistics of some sentences; `streams[r][i]` is reference r of sentence i."""
-
-    @abstractmethod
-    def _score(self, statistics: list[int]) -> float:
-        """The score of summed statistics."""
-
 
 class Bleu(CorpusScore):
     """BLEU (Papineni et al. 2002) by sacreBLEU (Post 2018): 13a tokens, cased.
@@ -124,16 +127,6 @@ class Bleu(CorpusScore):
             scorer: another variant of sacreBLEU's.
         """
         super().__init__(scorer or BLEU(), size=2 + 2 * MAX_NGRAM_ORDER)
-
-    def _count(self, predictions: list[str], streams: list[list[str]]) -> list[int]:
-        found = self._scorer.corpus_score(predictions, streams)
-        return [found.sys_len, found.ref_len, *found.counts, *found.totals]
-
-    def _score(self, statistics: list[int]) -> float:
-        length, reference_length, *orders = statistics
-        correct, total = orders[:MAX_NGRAM_ORDER], orders[MAX_NGRAM_ORDER:]
-        smoothing = self._scorer.smooth_method
-        return BLEU.compute_bleu(correct, total, length, reference_length, smooth_method=smoothing).score
 
 
 class TokenizedLowercasedBleu(Bleu):
@@ -168,14 +161,6 @@ class Chrf(CorpusScore):
     def __init__(self) -> None:
         super().__init__(CHRF(), size=3 * CHRF.CHAR_ORDER)
 
-    def _count(self, predictions: list[str], streams: list[list[str]]) -> list[int]:
-        # sacreBLEU gives these statistics by no public name
-        sentences = self._scorer._extract_corpus_statistics(predictions, streams)
-        return [sum(column) for column in zip(*sentences, strict=True)]
-
-    def _score(self, statistics: list[int]) -> float:
-        return float(self._scorer._compute_score_from_stats(statistics).score)
-
 
 class ExactMatch(Metric):
     """Share of predictions that equal one of their references, character by character."""
@@ -193,15 +178,24 @@ class ExactMatch(Metric):
 
     def update(self, predictions: Sequence[str], references: References) -> None:
         """Adds sentences; arguments and errors as in `CorpusScore.update`."""
-        check_references(predictions, references)
-        self.matches += sum(
-            text in alternatives for text, alternatives in zip(predictions, references, strict=True)
-        )
-        self.sentences += len(predictions)
+        statistics = self.sentence_statistics(predictions, references)
+        self.matches += sum(match for match, _ in statistics)
+        self.sentences += len(statistics)
 
     def compute(self) -> Tensor:
         """The share, 0 to 1; NaN for no sentences."""
         return self.matches / self.sentences
+
+    def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
+        """Matches and sentences that each sentence adds; arguments and errors as in `CorpusScore.update`."""
+        check_references(predictions, references)
+        return [
+            [int(text in alternatives), 1] for text, alternatives in zip(predictions, references, strict=True)
+        ]
+
+    def score(self, sums: Sequence[int]) -> float:
+        """The share, 0 to 1, of summed statistics."""
+        return sums[0] / sums[1]
 
 
 def text_metrics(language: str = "") -> dict[str, Metric]:

@@ -1,11 +1,17 @@
 """predictions.jsonl: what the model said about every test item."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from zoo.runs.checkpoint import nearest
 from zoo.runs.files import write_text
+
+_NAME = "predictions.jsonl"
+_KEYS = {"split": str, "id": int, "input": str, "references": list, "prediction": str}
 
 
 def write_predictions(folder: Path, predictions: Mapping[str, Sequence[Mapping[str, Any]]]) -> None:
@@ -20,4 +26,102 @@ def write_predictions(folder: Path, predictions: Mapping[str, Sequence[Mapping[s
         for split, items in predictions.items()
         for item in items
     ]
-    write_text(Path(folder) / "predictions.jsonl", "".join(f"{line}\n" for line in lines))
+    write_text(Path(folder) / _NAME, "".join(f"{line}\n" for line in lines))
+
+
+def find_predictions(run: Path) -> Path:
+    """The file that a run's folder, or a path to a file, means.
+
+    Raises:
+        ValueError: there is none.
+    """
+    if not os.path.exists(run):  # unlike `Path.exists`, for names of any length
+        raise ValueError(f"{run} does not exist{nearest(run)}")
+    if run.is_dir() and not (run / _NAME).is_file():
+        raise ValueError(f"{run} has no {_NAME}: it is no run's folder, or the run was not tested")
+    return run / _NAME if run.is_dir() else run
+
+
+def read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Reads the items of every split, in order of their id.
+
+    Args:
+        path: the file.
+
+    Raises:
+        ValueError: a line is damaged; the message names it and says what is wrong.
+    """
+    splits: dict[str, dict[int, dict[str, Any]]] = {}
+    lines = path.read_bytes().split(b"\n")
+    for number, line in enumerate(lines[:-1] if lines[-1] == b"" else lines, start=1):
+        try:
+            item = json.loads(line)
+            _check(item)
+            items = splits.setdefault(item["split"], {})
+            if item["id"] in items:
+                raise ValueError(f"the split {item['split']} has the id {item['id']} already")
+        except (ValueError, RecursionError) as error:
+            reason = f"no JSON ({error})" if isinstance(error, json.JSONDecodeError) else str(error)
+            raise ValueError(f"{path}, line {number} is damaged: {reason}") from error
+        items[item["id"]] = item
+    return {split: [items[number] for number in sorted(items)] for split, items in splits.items()}
+
+
+def read_split(path: Path, split: str) -> list[dict[str, Any]]:
+    """The items of one split, in order of their id.
+
+    Args:
+        path: a predictions.jsonl.
+        split: such as `test`.
+
+    Raises:
+        ValueError: there is no such split, or a line is damaged.
+    """
+    splits = read_predictions(path)
+    if not splits:
+        raise ValueError(f"{path} is empty")
+    if split not in splits:
+        matches = get_close_matches(split, splits, n=1)
+        meant = f"; did you mean {matches[0]}?" if matches else ""
+        raise ValueError(f"{path} has no split {split!r}{meant} (it has {', '.join(splits)})")
+    return splits[split]
+
+
+def require_same_items(
+    first: tuple[Path, Sequence[Mapping[str, Any]]], other: tuple[Path, Sequence[Mapping[str, Any]]]
+) -> None:
+    """Refuses to compare what was predicted for other items.
+
+    Args:
+        first: a file and its items, in order of their id.
+        other: another.
+
+    Raises:
+        ValueError: ids, inputs or references differ; the message names the first difference.
+    """
+    files = f"{first[0]} and {other[0]} hold other test items"
+    here, there = ({item["id"]: item for item in items} for _, items in (first, other))
+    for number in sorted(here.keys() | there.keys()):
+        if number not in here or number not in there:
+            lacking = first[0] if number not in here else other[0]
+            sizes = f"{len(here):,} and {len(there):,} of them"
+            raise ValueError(f"{files} ({sizes}): {lacking} has none with id {number}")
+        for key in ("input", "references"):
+            ours, theirs = here[number][key], there[number][key]
+            if ours != theirs:
+                raise ValueError(
+                    f"{files}: the {key} of id {number} is {ours!r} in one and {theirs!r} in the other"
+                )
+
+
+def _check(item: Any) -> None:
+    """Raises ValueError unless an item has what a comparison reads."""
+    if not isinstance(item, dict):
+        raise ValueError(f"an object is needed, got {type(item).__name__}")
+    for key, kind in _KEYS.items():
+        if key not in item:
+            raise ValueError(f"it lacks {key!r}")
+        if not isinstance(item[key], kind):
+            raise ValueError(f"{key!r} must be {kind.__name__}, got {item[key]!r}")
+    if not item["references"] or not all(isinstance(text, str) for text in item["references"]):
+        raise ValueError(f"'references' must be texts, at least one, got {item['references']!r}")

@@ -1,8 +1,7 @@
 """Keeps measured results: `python -m zoo.runs.publish RUN [RUN ...]` in a checkout.
 
-Copies each finished run's results.json to `results/<experiment>/<run>.json`, with its learning curve and, for
-text with a language, BLEU by source length; then writes README tables and pictures anew from `results/`.
-Without a RUN only the latter.
+Copies each finished run's results.json to `results/<experiment>/<run>.json`, with its learning curve; then
+writes README tables and pictures anew from `results/`. Without a RUN only the latter.
 """
 
 import csv
@@ -18,8 +17,9 @@ from typing import Any
 from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
 from zoo.figures.png import png
-from zoo.metrics import bleu_by_length
+from zoo.metrics import bleu_by_source_words
 from zoo.runs.files import write_bytes, write_json, write_text
+from zoo.runs.predictions import read_predictions
 from zoo.runs.status import StatusFile
 
 RESULTS, FAULTS = "results", "faults"
@@ -38,7 +38,6 @@ _NOT_SPECIAL = ("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "
 """Beginnings of overrides that change no result, and may name folders of a machine: not kept."""
 _STEP = re.compile(r"(?P<chain>\w+?)_\d+_\w+")
 """The name of a recipe that adds one thing to the one before it."""
-_LENGTH_EDGES = (8, 11, 14, 17, 20, 24)  # source words
 
 
 def publish(runs: Sequence[Path], project: Path) -> None:
@@ -56,8 +55,9 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         typed = StatusFile(run).read().overrides
         results["overrides"] = [text for text in typed if not text.startswith(_NOT_SPECIAL)]
         results["learning_curve"] = _validation_curve(run / "metrics.csv", results["checkpoint"]["metric"])
-        if "bleu_tok_lc" in results.get("test", {}):
-            results["bleu_by_source_words"] = _by_length(run / "predictions.jsonl")
+        if "bleu_tok_lc" in results.get("test", {}) and "bleu_by_source_words" not in results:
+            predictions = read_predictions(run / "predictions.jsonl")  # an earlier version's run
+            results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"])
         write_json(
             project / "results" / results["experiment"] / f"{_label(results)}_seed{results['seed']}.json",
             results,
@@ -182,18 +182,6 @@ def _validation_curve(metrics: Path, metric: str) -> dict[str, list[float]]:
                 curve.append((int(row["step"]), seconds, float(row["value"])))
     steps, times, values = zip(*curve, strict=True)
     return {"step": list(steps), "seconds": list(times), "value": list(values)}
-
-
-def _by_length(predictions: Path) -> dict[str, list[float]]:
-    lines = [json.loads(line) for line in predictions.read_text(encoding="utf-8").splitlines()]
-    test = [line for line in lines if line["split"] == "test"]
-    means, values, counts = bleu_by_length(
-        [len(line["input"].split()) for line in test],
-        [line["prediction"] for line in test],
-        [line["references"] for line in test],
-        _LENGTH_EDGES,
-    )
-    return {"mean_length": means, "bleu": values, "sentences": [float(count) for count in counts]}
 
 
 if __name__ == "__main__":

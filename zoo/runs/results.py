@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 import zoo
+from zoo.metrics import bleu_by_source_words
 from zoo.runs.checkpoint import Checkpoint
 from zoo.runs.files import write_json
 from zoo.spec import DataSpec
@@ -61,6 +62,7 @@ def results(
     per_second: Mapping[str, float],
     peak_memory_bytes: int,
     signatures: Mapping[str, str],
+    predictions: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Everything that results.json says.
 
@@ -76,8 +78,11 @@ def results(
         per_second: what was processed per second of training.
         peak_memory_bytes: the most memory used.
         signatures: how each metric was computed, by its name.
+        predictions: of the split `test`; where these are of a language, BLEU by source length is part of the
+            results.
     """
     metric = checkpoint.metric
+    of_language = bool(predictions) and "test/bleu_tok_lc" in test
     return {
         "experiment": config.get("experiment"),
         "name": config.get("name"),
@@ -102,6 +107,7 @@ def results(
         "vocabulary_hash": spec.vocabulary_hash,
         "config_hash": config_hash(config),
         "signatures": dict(signatures),
+        **({"bleu_by_source_words": bleu_by_source_words(predictions)} if of_language else {}),
     }
 
 

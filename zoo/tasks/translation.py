@@ -1,7 +1,7 @@
 """Translation: any network that encodes a source and writes a target one token at a time."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypedDict, cast
 
 import lightning.pytorch as pl
@@ -13,9 +13,17 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import Metric
 
 from zoo.attention import Baseline, Reinforce, Selection
-from zoo.batch import Padded, TranslationBatch, decoder_pair
+from zoo.batch import Padded, TranslationBatch, batches_of_like_length, decoder_pair
 from zoo.decoding import Greedy, Hypothesis, Step
-from zoo.metrics import AlignmentAccuracy, CorpusScore, Perplexity, text_metrics
+from zoo.metrics import (
+    AlignmentAccuracy,
+    AlignmentEntropy,
+    AlignmentSharpness,
+    CorpusScore,
+    Perplexity,
+    coverage_metrics,
+    text_metrics,
+)
 from zoo.spec import DataSpec
 from zoo.tasks.unknown_words import copied_words
 from zoo.text import TextCodec
@@ -44,6 +52,8 @@ class EncoderDecoder(Protocol):
 
 Search = Callable[..., list[list[Hypothesis]]]
 
+_BATCH_TOKENS = 4096  # source tokens, padding included, that are translated at a time: what bounds the memory
+
 
 class Translation(NamedTuple):
     """One translation of one sentence.
@@ -55,7 +65,8 @@ class Translation(NamedTuple):
         source_tokens: `K` tokens, `</s>` last.
         tokens: `T` target tokens, `</s>` last when finished.
         weights: `(T, K)` attention weights on the CPU, row t read while token t was being written; None
-            without attention.
+            without attention, or when they were not asked for.
+        unread: tokens at the source's end that were left out, being more than the model reads.
     """
 
     text: str
@@ -64,6 +75,7 @@ class Translation(NamedTuple):
     source_tokens: list[str]
     tokens: list[str]
     weights: Tensor | None
+    unread: int = 0
 
 
 class ReinforceParts(TypedDict):
@@ -86,27 +98,48 @@ class Scores(nn.Module):
     """The metrics of one split.
 
     Args:
-        language: of the target text; empty for text of no language.
+        spec: the data; a side without a language is not scored as language.
     """
 
-    def __init__(self, language: str) -> None:
+    def __init__(self, spec: DataSpec) -> None:
         super().__init__()
-        self.text = nn.ModuleDict(text_metrics(language))
+        assert spec.source is not None
+        assert spec.target is not None
+        both = spec.source.language and spec.target.language
+        self.text = nn.ModuleDict(text_metrics(spec.target.language))
+        self.coverage = nn.ModuleDict(coverage_metrics() if both else {})
         self.teacher_forced, self.alignment_accuracy = Perplexity(), AlignmentAccuracy()
+        self.alignment_entropy, self.alignment_sharpness = AlignmentEntropy(), AlignmentSharpness()
 
     @property
     def named(self) -> dict[str, Metric]:
         """The metrics of text, by name."""
         return {name: cast(Metric, metric) for name, metric in self.text.items()}
 
+    def update_attention(self, hypotheses: Sequence[Hypothesis], source: Padded) -> None:
+        """Adds what was attended to while a batch's hypotheses were written, if anything could be."""
+        maps = [hypothesis.weights for hypothesis in hypotheses if hypothesis.weights is not None]
+        if maps:
+            keys = source.lengths.cpu().repeat_interleave(torch.tensor([len(rows) for rows in maps]))
+            rows = torch.cat(maps)
+            self.alignment_entropy.update(rows, keys)
+            self.alignment_sharpness.update(rows, keys)
+
     def compute(self) -> dict[str, Tensor]:
         """The values of a whole split; the next one starts from nothing."""
         values = {name: metric.compute() for name, metric in self.named.items()}
+        covered = {name: cast(Metric, metric).compute() for name, metric in self.coverage.items()}
+        values |= {name: value for name, value in covered.items() if not value.isnan()}
         values |= {f"tf_{name}": value for name, value in self.teacher_forced.compute().items()}
         if self.alignment_accuracy.update_called:
             values["alignment_accuracy"] = self.alignment_accuracy.compute()
-        for metric in (*self.named.values(), self.teacher_forced, self.alignment_accuracy):
-            metric.reset()
+        if self.alignment_entropy.update_called:
+            entropies = self.alignment_entropy.compute()
+            values |= {f"alignment_{name}": value for name, value in entropies.items()}
+            values["alignment_sharpness"] = self.alignment_sharpness.compute()
+        for metric in self.modules():
+            if isinstance(metric, Metric):
+                metric.reset()
         return values
 
 
@@ -238,7 +271,7 @@ class TranslationTask(pl.LightningModule):
         """Makes the metrics of every split that will be evaluated."""
         splits = ["val"] if stage in ("fit", "validate") else self.trainer.datamodule.test_splits  # type: ignore[attr-defined]
         for split in splits:
-            self.scores[split] = Scores(self.target.language)
+            self.scores[split] = Scores(self.spec)
 
     def on_validation_epoch_start(self) -> None:
         """Forgets the last validation's predictions."""
@@ -298,6 +331,9 @@ class TranslationTask(pl.LightningModule):
         ]
         for metric in scores.named.values():
             metric.update(texts, [[reference] for reference in batch.target_text])
+        for metric in scores.coverage.values():
+            metric.update(texts, [[reference] for reference in batch.target_text], batch.source_text)  # type: ignore[operator]
+        scores.update_attention(best, batch.source)
         if batch.alignment is not None:
             for hypothesis, gold, length in zip(best, batch.alignment, labels.lengths.tolist(), strict=True):
                 if hypothesis.weights is not None:
@@ -331,12 +367,14 @@ class TranslationTask(pl.LightningModule):
 
     # Search
 
-    def _search(self, search: Search, source: Padded, memory: Any) -> list[list[Hypothesis]]:
+    def _search(
+        self, search: Search, source: Padded, memory: Any, *, weights: bool = True
+    ) -> list[list[Hypothesis]]:
         """Limits every sentence by its own length, so that a result never depends on its batch."""
         limit = (2 * source.lengths + 10).clamp(max=self.target.maximum_length)
         special = (self.target.pad, self.target.bos)
         return search(
-            self.network.step,
+            self.network.step if weights or self.replace_unknown else self._step_without_weights,
             self.network.init_state(memory),
             memory,
             bos=self.target.bos,
@@ -345,32 +383,55 @@ class TranslationTask(pl.LightningModule):
             maximum_length=limit,
         )
 
+    def _step_without_weights(self, tokens: Tensor, state: Any, memory: Any) -> Step:
+        """For a search that need not remember what was attended to."""
+        return self.network.step(tokens, state, memory)._replace(weights=None)
+
     @torch.inference_mode()
     def translate(
-        self, texts: list[str], search: Search | None = None, batch_size: int = 64
-    ) -> Iterable[list[Translation]]:
+        self,
+        texts: list[str],
+        search: Search | None = None,
+        batch_size: int = 64,
+        *,
+        weights: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Translation]]:
         """Translates raw sentences, in batches of like length.
+
+        Of a sentence longer than those that the model was made for, only the beginning is read, as in the
+        test; its translations say so.
 
         Args:
             texts: raw sentences.
             search: the configured one by default.
-            batch_size: sentences at a time.
+            batch_size: most sentences at a time; fewer where they are long.
+            weights: whether translations keep what was attended to, which for many sentences is a lot.
+            progress: is told after each batch how many sentences that were.
 
         Returns:
             Each sentence's translations, best first, in the order of the texts.
         """
-        encoded = self.source_codec.encode(texts)
-        order = sorted(range(len(texts)), key=lambda number: len(encoded[number]))
+        encoded, unread = [], []
+        for text in texts:  # one at a time: of a long one only the beginning is kept
+            ids, left_out = self.source_codec.encode_beginning(text)
+            encoded.append(ids)
+            unread.append(left_out)
         found: dict[int, list[Translation]] = {}
-        for start in range(0, len(order), batch_size):
-            numbers = order[start : start + batch_size]
+        for numbers in batches_of_like_length([len(ids) for ids in encoded], batch_size, _BATCH_TOKENS):
             padded = self.source_codec.pad([encoded[number] for number in numbers])
             source = Padded(padded.ids.to(self.device), padded.lengths.to(self.device))
-            hypotheses = self._search(search or self.decoding, source, self.network.encode(source))
+            memory = self.network.encode(source)
+            hypotheses = self._search(search or self.decoding, source, memory, weights=weights)
             for number, candidates in zip(numbers, hypotheses, strict=True):
                 found[number] = [
-                    self._describe(texts[number], encoded[number], candidate) for candidate in candidates
+                    self._describe(texts[number], encoded[number], candidate, weights=weights)._replace(
+                        unread=unread[number]
+                    )
+                    for candidate in candidates
                 ]
+            if progress is not None:
+                progress(len(numbers))
         return [found[number] for number in range(len(texts))]
 
     def _text(self, hypothesis: Hypothesis, raw: str, length: int) -> str:
@@ -381,13 +442,13 @@ class TranslationTask(pl.LightningModule):
         words = self.source_codec.words(raw)[: length - 1]  # the last is EOS, also of a source that was cut
         return self.target_codec.decode_with(ids, copied_words(ids, unknown, hypothesis.weights, words))
 
-    def _describe(self, raw: str, source: list[int], hypothesis: Hypothesis) -> Translation:
-        weights = None if hypothesis.weights is None else hypothesis.weights[:, : len(source)].float()
+    def _describe(self, raw: str, source: list[int], hypothesis: Hypothesis, *, weights: bool) -> Translation:
+        kept = hypothesis.weights if weights else None
         return Translation(
             text=self._text(hypothesis, raw, len(source)),
             score=hypothesis.score,
             finished=hypothesis.finished,
             source_tokens=self.source_codec.tokens(source),
             tokens=self.target_codec.tokens(hypothesis.ids),
-            weights=weights,
+            weights=None if kept is None else kept[:, : len(source)].float(),
         )

@@ -1,0 +1,197 @@
+"""`zoo predict`: a sentence, or files of many thousand lines."""
+
+import os
+import sys
+import unicodedata
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from zoo.clear_errors import clear_errors
+
+if TYPE_CHECKING:
+    from zoo.predictor import Predictor
+    from zoo.tasks.translation import Translation
+
+WINDOW = 1024
+"""Lines that are sorted by length and translated together; their output is written before the next ones.
+
+More would pad a little less, and lose more when the command is stopped.
+"""
+_NO_BAR = 64  # sentences that are done before a bar could be read
+
+
+def predict(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... [SENTENCE]",
+            help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then a "
+            "sentence; `-` reads sentences from standard input, one per line.",
+        ),
+    ],
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", help="Sentences, one per line; `-` is standard input.")
+    ] = None,
+    nbest: Annotated[
+        int, typer.Option(min=1, help="Translations of each sentence, as lines of number, score and text.")
+    ] = 1,
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="Draw the attention to this picture: one sentence, several runs side by side."),
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
+    ] = None,
+) -> None:
+    """Translate sentences with trained models."""
+    with clear_errors():
+        runs, sentence = _split(arguments, file)
+        texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
+
+        from zoo.predictor import check_picture, load, plot_side_by_side, run_name
+
+        if plot is not None:  # before the long work
+            check_picture(plot)
+            if len(texts) != 1 or not texts[0]:
+                raise ValueError(f"--plot draws one sentence, got {sum(map(bool, texts))}")
+        predictors: dict[str, Predictor] = {}
+        for run in runs:
+            predictor = load(run, device=device)
+            print(f"using {predictor.checkpoint}", file=sys.stderr)
+            name = run_name(predictor.checkpoint.path)
+            predictors[name if name not in predictors else str(run)] = predictor
+        _print_translations(predictors, texts, nbest)
+        if plot is not None:
+            plot_side_by_side(predictors, texts[0], plot)
+            print(f"drew {plot}", file=sys.stderr)
+
+
+def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | None]:
+    """Runs and sentence: with a file all are runs, else the last is the sentence; None = read lines."""
+    from zoo.runs.checkpoint import nearest
+
+    runs, sentence = (arguments, None) if file is not None else (arguments[:-1], arguments[-1])
+    if sentence is not None and os.path.exists(sentence):
+        raise ValueError(f"no sentence after {sentence}: give one, or --file FILE, or - for standard input")
+    if not runs:
+        raise ValueError(
+            f"{sentence!r} is not a run{nearest(Path(str(sentence)))} (a run's folder or a .ckpt file "
+            "comes first, then the sentence)"
+        )
+    for run in runs:
+        if not os.path.exists(run):
+            raise ValueError(f"{run} does not exist{nearest(Path(run))} (only the last may be a sentence)")
+    return runs, None if sentence == "-" else sentence
+
+
+def _read_lines(file: str) -> list[str]:
+    name = "standard input" if file == "-" else file
+    content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    if lines[-1] == b"":
+        lines.pop()
+    return [_text(line, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]
+
+
+def _text(given: str | bytes, where: str) -> str:
+    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces."""
+    try:
+        # Bytes on the command line that are no text arrive as surrogates.
+        content = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
+        text = content.decode("utf-8").strip()
+    except UnicodeError as error:
+        reason = f" ({error.reason} at byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
+        raise ValueError(f"{where}: not UTF-8{reason}") from error
+    seen = any(unicodedata.category(sign) not in ("Cc", "Cf") and not sign.isspace() for sign in text)
+    return text if seen else ""
+
+
+def _print_translations(predictors: "Mapping[str, Predictor]", texts: Sequence[str], nbest: int) -> None:
+    """Translates window by window; whatever stops it, the lines of finished windows are written, in order."""
+    written = 0
+    try:
+        with _bar(len(predictors) * sum(map(bool, texts))) as bar:
+            (task,) = bar.task_ids
+            for start in range(0, len(texts), WINDOW):
+                window = texts[start : start + WINDOW]
+                sentences = [text for text in window if text]
+                found = {
+                    name: iter(
+                        predictor.predict(
+                            sentences, nbest, weights=False, progress=lambda count: bar.advance(task, count)
+                        )
+                    )
+                    for name, predictor in predictors.items()
+                }
+                lines: list[str] = []
+                for number, text in enumerate(window, start=start + 1):
+                    for name, translations in found.items():
+                        run = [name] if len(predictors) > 1 else []
+                        # an empty line keeps its place
+                        lines += _lines(run, number, next(translations) if text else None, nbest)
+                sys.stdout.write("".join(f"{line}\n" for line in lines))
+                sys.stdout.flush()
+                written += len(window)
+    except BaseException as error:
+        if len(texts) > 1 and not isinstance(error, BrokenPipeError):
+            print(f"stopped: {written:,} of {len(texts):,} lines are done and written", file=sys.stderr)
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(130) from error
+        raise
+
+
+def _lines(run: list[str], number: int, found: "list[Translation] | None", nbest: int) -> list[str]:
+    """A line for each translation; columns before it where there are several runs or several translations."""
+    if found is None:
+        return ["\t".join([*run, *([str(number), ""] if nbest > 1 else []), ""])]
+    where = ", ".join([*run, f"line {number}"])
+    if found[0].unread:
+        read = len(found[0].source_tokens)
+        message = f"longer than the model reads, so only {read} of {read + found[0].unread:,} tokens count"
+        print(f"{where}: {message}", file=sys.stderr)
+    lines = []
+    for translation in found:
+        columns = [*run, *([str(number), f"{translation.score:.4f}"] if nbest > 1 else []), translation.text]
+        lines.append("\t".join(columns))
+        if not translation.finished:
+            print(f"{where}: cut off at the length limit", file=sys.stderr)
+    return lines
+
+
+def _bar(sentences: int) -> Progress:
+    """How far it is, how fast, and the time left: on a terminal, where there is enough to do."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn("translating"),
+        BarColumn(bar_width=20),  # so that all fits into 80 columns
+        MofNCompleteColumn(),
+        _Speed(),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # else what is written would end up on the terminal
+        disable=not console.is_terminal or sentences <= _NO_BAR,
+    )
+    bar.add_task("", total=sentences)
+    return bar
+
+
+class _Speed(ProgressColumn):
+    """Sentences per second so far."""
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.completed / task.elapsed:,.1f} sentences/s" if task.elapsed else "")
