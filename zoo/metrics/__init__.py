@@ -2,7 +2,7 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
-from zoo.metrics.coverage import NameCoverage, NumberCoverage, coverage_metrics
+from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
 from zoo.metrics.names import METRICS, mode_of
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.text import (
@@ -22,6 +22,7 @@ __all__ = [
     "Bleu",
     "Chrf",
     "CorpusScore",
+    "Coverage",
     "ExactMatch",
     "NameCoverage",
     "NumberCoverage",

@@ -20,6 +20,7 @@ from zoo.metrics import (
     AlignmentEntropy,
     AlignmentSharpness,
     CorpusScore,
+    Coverage,
     Perplexity,
     coverage_metrics,
     text_metrics,
@@ -331,8 +332,9 @@ class TranslationTask(pl.LightningModule):
         ]
         for metric in scores.named.values():
             metric.update(texts, [[reference] for reference in batch.target_text])
-        for metric in scores.coverage.values():
-            metric.update(texts, [[reference] for reference in batch.target_text], batch.source_text)  # type: ignore[operator]
+        for coverage in scores.coverage.values():
+            references = [[reference] for reference in batch.target_text]
+            cast(Coverage, coverage).update(texts, references, batch.source_text)
         scores.update_attention(best, batch.source)
         if batch.alignment is not None:
             for hypothesis, gold, length in zip(best, batch.alignment, labels.lengths.tolist(), strict=True):
