@@ -1,4 +1,4 @@
-"""Published translation sets, read with `datasets`: from the user's own folder, or from the Hugging Face hub."""
+"""Published translation sets, read with `datasets`: from a folder of files, or from the Hugging Face hub."""
 
 import logging
 from collections.abc import Iterator, Mapping
@@ -87,9 +87,9 @@ class HubCorpus(Corpus):
             if self._place.is_dir():
                 raise ValueError(f"{self._place} cannot be read: {reason}") from error
             raise FileNotFoundError(
-                f"{self.name} is neither in {self._place} (Parquet or JSON lines, a file or folder for each of"
-                f" {', '.join(SPLITS.values())}, a column {_COLUMN} with {self.source} and {self.target}), nor"
-                f" could it be had from the Hugging Face hub ({self._where()}): {reason}"
+                f"{self.name} is neither in {self._place} (Parquet or JSON lines, a file or folder for each"
+                f" of {', '.join(SPLITS.values())}, a column {_COLUMN} with {self.source} and {self.target}),"
+                f" nor could it be had from the Hugging Face hub ({self._where()}): {reason}"
             ) from error
         tables: Mapping[str, Dataset] = found
         return tables

@@ -32,9 +32,9 @@ _LARGEST_SHARE = 0.05
 class Parallel(Corpus):
     """Sentence pairs from files.
 
-    Two files have one sentence a line, line n of one the translation of line n of the other. A TSV has source,
-    a tab, target; a JSONL has objects with the keys `source` and `target`, or the codes of both languages
-    where these are given.
+    Two files have one sentence a line, line n of one the translation of line n of the other. A TSV has
+    source, a tab, target; a JSONL has objects with the keys `source` and `target`, or the codes of both
+    languages where these are given.
 
     Splits that are not given are held out of `train` by source sentence: a hash of the sentence (case,
     punctuation and white space left out) decides, so no source sentence is in two splits, and the order of
@@ -69,7 +69,7 @@ class Parallel(Corpus):
             if same := sorted({path.resolve() for path in paths} & {path.resolve() for path in others}):
                 raise ValueError(f"{other} must have files of its own; {same[0]} is in {split} as well")
         if missing := [
-            f"{split} needs {path}, which {'is a folder' if path.is_dir() else 'does not exist'}{_similar(path)}"
+            f"{split} needs {path}, {_instead(path)}"
             for split, paths in self._files.items()
             for path in paths
             if not path.is_file()
@@ -85,7 +85,7 @@ class Parallel(Corpus):
         """Reads the files as they are needed.
 
         Raises:
-            ValueError: a file cannot be used; names file and line. Or there are too few pairs to hold any out.
+            ValueError: a file cannot be used; names file and line. Or the pairs are too few to hold any out.
         """
         splits = {split: self._read(split) for split in self._files}
         held_out = [split for split in ("val", "test") if split not in splits]
@@ -191,8 +191,10 @@ def _ending(path: Path) -> str:
     return Path(path.name.removesuffix(".gz")).suffix
 
 
-def _similar(path: Path) -> str:
-    """The file beside it that may be meant."""
+def _instead(path: Path) -> str:
+    """What is there where a file should be, and the file beside it that may be meant."""
+    if path.is_dir():
+        return "which is a folder"
     beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     matches = get_close_matches(path.name, beside, n=1)
-    return f" (did you mean {path.with_name(matches[0])}?)" if matches else ""
+    return "which does not exist" + (f" (did you mean {path.with_name(matches[0])}?)" if matches else "")

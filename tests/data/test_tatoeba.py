@@ -29,7 +29,7 @@ def load(folder: Path, **options: str) -> dict[str, list[Pair]]:
 
 
 def test_no_english_sentence_is_in_two_splits(tmp_path: Path) -> None:
-    place(tmp_path, PAIRS + [("I SAW number 3!", "Drei habe ich gesehen.")])
+    place(tmp_path, [*PAIRS, ("I SAW number 3!", "Drei habe ich gesehen.")])
     splits = load(tmp_path)
     keys = [{sentence_key(english) for english, _ in pairs} for pairs in splits.values()]
     assert all(keys)
@@ -46,7 +46,7 @@ def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
 
 
 def test_held_out_sentences_stand_once_and_nothing_of_them_is_trained_on(tmp_path: Path) -> None:
-    (english, german) = next(iter((load_one(tmp_path / "first", PAIRS)["test"])))
+    _, german = load_one(tmp_path / "first", PAIRS)["test"][0]
     other = [(f"Another {n}.", german) for n in range(200)]
     splits = load_one(tmp_path / "second", PAIRS + other)
     held_out = splits["val"] + splits["test"]

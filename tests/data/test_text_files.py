@@ -88,7 +88,7 @@ def test_all_blank_lines_are_named_but_not_thousands(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
 def test_tables(tmp_path: Path, name: str) -> None:
-    path = write(tmp_path / name, 'ein Mann\ta man\r\n "Wort" \tword\n'.encode())
+    path = write(tmp_path / name, b'ein Mann\ta man\r\n "Wort" \tword\n')
     assert list(read_tsv(path)) == [("ein Mann", "a man"), (' "Wort" ', "word")]
     path = write(tmp_path / name, b"a\tb\nc\td\tCC-BY\n")
     assert list(read_tsv(path, columns=(2, 3))) == [("a", "b"), ("c", "d")]
