@@ -1,9 +1,13 @@
 """What a corpus of sentence pairs must offer to `data.translation.TranslationData`."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from datasets import Dataset
+
+Pair = tuple[str, str]
+"""Source and target sentence."""
 
 
 class Corpus(ABC):
@@ -27,13 +31,15 @@ class Corpus(ABC):
         """
 
     @abstractmethod
-    def load(self) -> dict[str, Dataset]:
+    def load(self) -> Mapping[str, Dataset | Iterable[Pair]]:
         """The pairs of each split.
 
         Returns:
-            `train`, `val`, `test` and any number of further `test_...` splits, with the text columns `source`
-            and `target`. Where the truth is known, a column `alignment` holds for each target token, EOS
-            included, the position of the source token behind it (-1: none).
+            `train`, `val`, `test` and any number of further `test_...` splits. Each is read once and kept on
+            disk, so an iterator that reads a file as it goes never holds a large corpus in memory. A
+            `Dataset` has the text columns `source` and `target`. Where the truth is known, its column
+            `alignment` holds for each target token, EOS included, the position of the source token behind it
+            (-1: none).
         """
 
 

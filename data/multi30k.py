@@ -1,6 +1,5 @@
 """Multi30k (Elliott et al. 2016), task 1: descriptions of pictures in several languages."""
 
-import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -8,7 +7,7 @@ from datasets import Dataset
 
 from data.corpus import Corpus
 from data.download import PublishedFile, download
-from data.text_files import read_pairs
+from data.text_files import content_hash, read_pairs
 
 FILES = {"train": "train", "val": "val", "test": "test_2016_flickr"}
 
@@ -63,9 +62,7 @@ class Multi30k(Corpus):
 
     def fingerprint(self) -> str:
         """The hash of every file, sources before targets."""
-        return " ".join(
-            hashlib.sha256(path.read_bytes()).hexdigest() for pair in self._files().values() for path in pair
-        )
+        return content_hash([path for pair in self._files().values() for path in pair])
 
     def load(self) -> dict[str, Dataset]:
         """Reads all splits.
@@ -76,7 +73,7 @@ class Multi30k(Corpus):
         """
         splits = {}
         for split, pair in self._files().items():
-            source, target = read_pairs(*pair)
+            source, target = map(list, zip(*read_pairs(*pair), strict=True))
             splits[split] = Dataset.from_dict({"source": source, "target": target})
         return splits
 

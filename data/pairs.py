@@ -14,20 +14,25 @@ Ids = NDArray[np.int64]
 
 
 class _Ragged:
-    """Rows of integers of unequal length, as Arrow keeps them: all values in a row, and where each begins."""
+    """Rows of integers of unequal length, as Arrow keeps them: in chunks that stay where they are mapped."""
 
     def __init__(self, table: Table, column: str) -> None:
-        rows = table.data.column(column).combine_chunks()
-        self._offsets = rows.offsets.to_numpy()
-        self._values = rows.values.to_numpy()
-        self.lengths: Ids = np.diff(self._offsets).astype(np.int64)
+        chunks = table.data.column(column).chunks
+        # In a chunk all values lie in a row; offsets say where each row begins.
+        self._chunks = [(chunk.offsets.to_numpy(), chunk.values.to_numpy()) for chunk in chunks]
+        self._first_rows = np.cumsum([0, *map(len, chunks)])
+        self.lengths: Ids = np.concatenate([np.diff(offsets) for offsets, _ in self._chunks]).astype(np.int64)
 
     def padded(self, rows: Ids, lengths: Ids, padding: int) -> Ids:
         """The first `lengths` values of some rows, padded on the right to the longest."""
-        steps = np.arange(lengths.max())
-        keep = steps < lengths[:, None]
-        places = np.where(keep, self._offsets[rows][:, None] + steps, 0)
-        return np.where(keep, self._values[places], padding).astype(np.int64)
+        filled = np.full((len(rows), lengths.max()), padding, dtype=np.int64)
+        places = np.searchsorted(self._first_rows, rows, side="right") - 1
+        for line, place, row, length in zip(
+            filled, places, rows - self._first_rows[places], lengths, strict=True
+        ):
+            offsets, values = self._chunks[place]
+            line[:length] = values[offsets[row] : offsets[row] + length]
+        return filled
 
 
 class EncodedPairs(Dataset[TranslationBatch]):

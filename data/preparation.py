@@ -1,4 +1,9 @@
-"""Prepares a corpus once: vocabulary and ids go to disk, every later start maps them into memory."""
+"""Prepares a corpus once: text, vocabulary and ids go to disk, every later start maps them into memory.
+
+A split is two files: `<split>.arrow` has the text, written while the corpus is read, `<split>.ids.arrow` its
+ids. Whatever goes over a split takes some thousand pairs at a time, so memory does not grow with the corpus,
+but for some bytes for each pair.
+"""
 
 import fcntl
 import hashlib
@@ -6,19 +11,19 @@ import json
 import logging
 import shutil
 import sys
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
-from datasets import Dataset
+from datasets import Dataset, concatenate_datasets
 
-from data.corpus import Corpus
+from data.corpus import Corpus, Pair
 from data.vocabulary import Vocabulary
 from zoo.spec import DataSpec
 from zoo.text import TextCodec, text_spec
@@ -84,10 +89,14 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary | DataSpec, cache_dir: Path) 
     return prepared
 
 
-def majority_baseline(train_targets: Iterable[str], test_targets: Sequence[str]) -> float:
-    """Exact match, in [0, 1], of always answering the most frequent training target."""
-    answer, _ = Counter(train_targets).most_common(1)[0]
-    return sum(target == answer for target in test_targets) / len(test_targets)
+def most_frequent(texts: Iterable[str]) -> int:
+    """Where the most frequent text stands first; of equally frequent ones, the one that stands first.
+
+    Texts are counted by their hashes: eight bytes for each instead of a table of all.
+    """
+    hashes = np.fromiter(map(hash, texts), np.int64)
+    _, first, counts = np.unique(hashes, return_index=True, return_counts=True)
+    return int(first[counts == counts.max()].min())
 
 
 def vocabulary_hash(tokenizers: tuple[str, str]) -> str:
@@ -105,9 +114,9 @@ def _sha256(texts: Iterable[str]) -> str:
 def _code(*participants: object) -> Iterator[str]:
     """The source of all that shapes what is prepared: when it changes, what was prepared is not used."""
     classes = (base for participant in participants for base in type(participant).__mro__)
-    modules = dict.fromkeys(["zoo.text", __name__, *(base.__module__ for base in classes)])
-    for module in modules:
-        file = getattr(sys.modules[module], "__file__", None)
+    shared = ["zoo.text", "data.text_files", "data.splitting", __name__]
+    for module in dict.fromkeys([*shared, *(base.__module__ for base in classes)]):
+        file = getattr(sys.modules.get(module), "__file__", None)
         if file and module.partition(".")[0] not in sys.stdlib_module_names:
             yield Path(file).read_text(encoding="utf-8")
 
@@ -120,11 +129,17 @@ def _read(folder: Path) -> Prepared | None:
             if digest != _checksum(folder / name):
                 return None
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        splits = {split: Dataset.from_file(str(folder / f"{split}.arrow")) for split in summary["splits"]}
+        splits = {split: _joined(folder, split) for split in summary["splits"]}
     except (OSError, ValueError):  # pyarrow's errors are ValueErrors
         return None
     source, target = summary["tokenizers"]
     return Prepared(splits, (source, target), summary["test_hash"], summary["majority"])
+
+
+def _joined(folder: Path, split: str) -> Dataset:
+    """A split's text and ids side by side."""
+    parts = [Dataset.from_file(str(folder / f"{split}{part}.arrow")) for part in ("", ".ids")]
+    return concatenate_datasets(parts, axis=1)
 
 
 def _checksum(path: Path) -> str:
@@ -132,13 +147,15 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _load(corpus: Corpus) -> dict[str, Dataset]:
-    """The corpus's splits, whose mistakes are found before anything is written."""
+def _load(corpus: Corpus) -> Mapping[str, Dataset | Iterable[Pair]]:
+    """The corpus's splits; what is wrong with them as a whole is found before anything is written."""
     splits = corpus.load()
     for split in ("train", "val", "test"):
         if split not in splits:
             raise ValueError(f"corpus {corpus.name} has no split {split}; it has {', '.join(splits)}")
     for split, pairs in splits.items():
+        if not isinstance(pairs, Dataset):
+            continue
         for column in ("source", "target"):
             if column not in pairs.column_names:
                 raise ValueError(
@@ -146,8 +163,12 @@ def _load(corpus: Corpus) -> dict[str, Dataset]:
                     f" it has {', '.join(pairs.column_names) or 'none'}"
                 )
         if not len(pairs):
-            raise ValueError(f"split {split} of corpus {corpus.name} is empty")
+            raise ValueError(_empty(corpus.name, split))
     return splits
+
+
+def _empty(name: str, split: str) -> str:
+    return f"split {split} of corpus {name} is empty"
 
 
 @contextmanager
@@ -162,29 +183,31 @@ def _alone(folder: Path) -> Iterator[None]:
         yield
 
 
-def _make(folder: Path, name: str, splits: dict[str, Dataset], vocabulary: Vocabulary | DataSpec) -> None:
-    _require_space(folder.parent, name, splits)
-    tokenizers = _tokenizers(splits["train"], vocabulary)
-    test = splits["test"]
-    summary = {
-        "splits": list(splits),
-        "tokenizers": tokenizers,
-        "test_hash": _sha256(
-            chain.from_iterable(zip(_texts(test, "source"), _texts(test, "target"), strict=True))
-        ),
-        "majority": {
-            split: majority_baseline(_texts(splits["train"], "target"), list(_texts(pairs, "target")))
-            for split, pairs in splits.items()
-            if split.startswith("test")
-        },
-    }
+def _make(
+    folder: Path,
+    name: str,
+    splits: Mapping[str, Dataset | Iterable[Pair]],
+    vocabulary: Vocabulary | DataSpec,
+) -> None:
+    known = [pairs.data.nbytes for pairs in splits.values() if isinstance(pairs, Dataset)]
+    _require_space(folder.parent, name, 5 * sum(known))
     unfinished = folder.with_name(f".making-{folder.name}")
     shutil.rmtree(unfinished, ignore_errors=True)  # a killed process left it behind
     unfinished.mkdir()
     try:
+        texts = {}
         for split, pairs in splits.items():
-            _write(unfinished / f"{split}.arrow", _encoded(f"{name}, split {split}", pairs, tokenizers))
-        (unfinished / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+            path = unfinished / f"{split}.arrow"
+            if not _write(path, _text(pairs)):
+                raise ValueError(_empty(name, split))
+            texts[split] = Dataset.from_file(str(path))
+        _require_space(folder.parent, name, 4 * sum(text.data.nbytes for text in texts.values()))
+        tokenizers = _tokenizers(texts["train"], vocabulary)
+        for split, text in texts.items():
+            where = f"{name}, split {split}"
+            _write(unfinished / f"{split}.ids.arrow", _ids(where, text, tokenizers))
+        summary = json.dumps(_summary(texts, tokenizers))
+        (unfinished / "summary.json").write_text(summary, encoding="utf-8")
         checksums = "".join(f"{_checksum(path)}  {path.name}\n" for path in sorted(unfinished.iterdir()))
         (unfinished / _CHECKSUMS).write_text(checksums, encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
@@ -193,15 +216,34 @@ def _make(folder: Path, name: str, splits: dict[str, Dataset], vocabulary: Vocab
         shutil.rmtree(unfinished, ignore_errors=True)
 
 
-def _require_space(place: Path, name: str, splits: dict[str, Dataset]) -> None:
+def _summary(texts: Mapping[str, Dataset], tokenizers: tuple[str, str]) -> dict[str, Any]:
+    """What is known of the splits as a whole."""
+    train, test = texts["train"], texts["test"]
+    answer = train[most_frequent(_texts(train, "target"))]["target"]
+    return {
+        "splits": list(texts),
+        "tokenizers": tokenizers,
+        "test_hash": _sha256(
+            chain.from_iterable(zip(_texts(test, "source"), _texts(test, "target"), strict=True))
+        ),
+        "majority": {
+            split: sum(target == answer for target in _texts(text, "target")) / len(text)
+            for split, text in texts.items()
+            if split.startswith("test")
+        },
+    }
+
+
+def _require_space(place: Path, name: str, needed: int) -> None:
     """Refuses to begin what the disk cannot hold.
 
-    Texts are written as they are, and each of their bytes becomes one id of four bytes at the most.
+    Texts are written as they are, and each of their bytes becomes one id of four bytes at the most. How much
+    text an iterator gives is known when it was read; then it is written, and the ids still are to be.
 
     Raises:
         RuntimeError: there is too little space; says how much is needed, how much is free, and where.
     """
-    needed = 5 * sum(pairs.data.nbytes for pairs in splits.values()) + _VOCABULARY_BYTES
+    needed += _VOCABULARY_BYTES
     free = shutil.disk_usage(place).free
     if free < needed:
         raise RuntimeError(
@@ -224,22 +266,39 @@ def _texts(pairs: Dataset, side: str) -> Iterator[str]:
         yield from rows[side]
 
 
-def _encoded(where: str, pairs: Dataset, tokenizers: tuple[str, str]) -> Iterator[pa.RecordBatch]:
-    """The pairs with their ids, some thousand at a time: a large corpus need not fit into memory."""
+def _text(pairs: Dataset | Iterable[Pair]) -> Iterator[pa.RecordBatch]:
+    """Source, target and perhaps alignment, as they are."""
+    if isinstance(pairs, Dataset):
+        kinds = {"source": pa.string(), "target": pa.string(), "alignment": pa.list_(pa.int32())}
+        columns = [column for column in kinds if column in pairs.column_names]
+        for rows in pairs.select_columns(columns).iter(_CHUNK):
+            yield pa.RecordBatch.from_pydict({name: pa.array(rows[name], kinds[name]) for name in columns})
+        return
+    rest = iter(pairs)
+    while chunk := list(islice(rest, _CHUNK)):
+        source, target = zip(*chunk, strict=True)
+        yield pa.RecordBatch.from_pydict(
+            {"source": pa.array(source, pa.string()), "target": pa.array(target, pa.string())}
+        )
+
+
+def _ids(where: str, pairs: Dataset, tokenizers: tuple[str, str]) -> Iterator[pa.RecordBatch]:
+    """The ids of both sides, in the order of the pairs."""
     codecs = {
         side: TextCodec(text_spec(tokenizer))
         for side, tokenizer in zip(("source", "target"), tokenizers, strict=True)
     }
     for start in range(0, len(pairs), _CHUNK):
         rows = pairs[start : start + _CHUNK]
-        columns = {side: pa.array(rows[side], pa.string()) for side in codecs}
-        for side, codec in codecs.items():
-            columns[f"{side}_ids"] = pa.array(codec.encode(rows[side]), pa.list_(pa.int32()))
+        columns = {
+            f"{side}_ids": pa.array(codec.encode(rows[side]), pa.list_(pa.int32()))
+            for side, codec in codecs.items()
+        }
         if "alignment" in rows:
-            columns["alignment"] = pa.array(rows["alignment"], pa.list_(pa.int32()))
-            unequal = pc.not_equal(*(pc.list_value_length(columns[c]) for c in ("alignment", "target_ids")))
+            alignment = pa.array(rows["alignment"], pa.list_(pa.int32()))
+            unequal = pc.not_equal(*map(pc.list_value_length, (alignment, columns["target_ids"])))
             if (row := unequal.index(True).as_py()) >= 0:
-                positions, tokens = len(columns["alignment"][row]), len(columns["target_ids"][row])
+                positions, tokens = len(alignment[row]), len(columns["target_ids"][row])
                 raise ValueError(
                     f"corpus {where}, row {start + row}: {positions} alignment positions for {tokens} target"
                     " tokens; choose the vocabulary whose tokens the corpus aligns"
@@ -247,9 +306,13 @@ def _encoded(where: str, pairs: Dataset, tokenizers: tuple[str, str]) -> Iterato
         yield pa.RecordBatch.from_pydict(columns)
 
 
-def _write(path: Path, batches: Iterator[pa.RecordBatch]) -> None:
-    first = next(batches)
+def _write(path: Path, batches: Iterator[pa.RecordBatch]) -> bool:
+    """Writes batches to an Arrow file; False, and no file, where there is none."""
+    first = next(batches, None)
+    if first is None:
+        return False
     with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, first.schema) as writer:
         writer.write_batch(first)
         for batch in batches:
             writer.write_batch(batch)
+    return True

@@ -80,6 +80,7 @@ class TranslationData(LightningDataModule):
         self.report: dict[str, dict[str, int]] = {}
         self._given = spec
         self._spec: DataSpec | None = None
+        self._prepared: Prepared | None = None
         self._pairs: dict[str, EncodedPairs] = {}
         self._place = (0, 0)
 
@@ -167,7 +168,9 @@ class TranslationData(LightningDataModule):
         self._place = (int(state_dict["epoch"]), int(state_dict["batches"]))
 
     def _prepare(self) -> Prepared:
-        return prepare(self.corpus, self._given or self.tokenizer, self.cache_dir)
+        if self._prepared is None:  # once: its files are hashed at every start, to see that they are whole
+            self._prepared = prepare(self.corpus, self._given or self.tokenizer, self.cache_dir)
+        return self._prepared
 
     def _count(self, split: str, what: str, pairs: int) -> None:
         self.report[split][what] = pairs

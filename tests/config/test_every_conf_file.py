@@ -21,6 +21,7 @@ FILES = sorted(path.relative_to(CONF).with_suffix("") for path in CONF.rglob("*.
 CHOICES = [path for path in FILES if path != Path("train")]
 NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
+    "data/parallel": [f"data.train=[{CONF}/train.yaml,{CONF}/data/dates.yaml]"],  # are there; none is read
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
 }
 REACHED_BY = {"trainer/limits/debug": ("trainer=debug", "trainer/limits@trainer")}

@@ -5,7 +5,8 @@ import fcntl
 import logging
 import shutil
 import subprocess
-from collections.abc import Callable
+import weakref
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -16,7 +17,7 @@ from datasets import Dataset
 
 import data.preparation
 from data.corpus import Corpus
-from data.preparation import majority_baseline, prepare
+from data.preparation import most_frequent, prepare
 from data.vocabulary import Characters, Vocabulary, Words
 from zoo.spec import DataSpec
 from zoo.text import text_spec
@@ -79,7 +80,7 @@ def test_it_is_made_once(tmp_path: Path) -> None:
 
 def test_it_lies_on_disk_not_in_memory(tmp_path: Path) -> None:
     files = prepare(Sentences(), Words(), tmp_path).splits["train"].cache_files
-    assert [Path(file["filename"]).name for file in files] == ["train.arrow"]
+    assert [Path(file["filename"]).name for file in files] == ["train.arrow", "train.ids.arrow"]
 
 
 def test_what_changes_the_result_makes_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,6 +125,68 @@ def test_long_corpora_are_written_in_pieces(tmp_path: Path, monkeypatch: pytest.
     rows = prepare(Sentences(train=train), Words(), tmp_path).splits["train"]
     assert [row["source"] for row in rows] == [source for source, _ in train]
     assert [len(row["target_ids"]) for row in rows] == [i % 3 + 2 for i in range(7)]
+
+
+class Text(str):
+    """Text that can be watched."""
+
+
+class Streamed(Sentences):
+    """Gives its pairs one after the other, once."""
+
+    def load(self) -> dict[str, Iterator[tuple[str, str]]]:  # type: ignore[override]
+        self.loads += 1
+        return {split: iter(pairs) for split, pairs in self.pairs.items()}
+
+
+def test_an_iterator_gives_what_a_table_gives(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data.preparation, "_CHUNK", 2)
+    pairs = [(f"w{number} v", f"T {number}") for number in range(5)]
+    table = prepare(Sentences(train=pairs), Words(), tmp_path)
+    stream = prepare(Streamed(train=pairs, mark="streamed"), Words(), tmp_path)
+    assert len(folders(tmp_path)) == 2, "the second was not that of the first"
+    assert stream.tokenizers == table.tokenizers
+    assert (stream.test_hash, stream.majority) == (table.test_hash, table.majority)
+    for split, rows in table.splits.items():
+        assert stream.splits[split][:] == rows[:]
+
+
+def test_an_iterator_is_never_held_as_a_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(data.preparation, "_CHUNK", 100)
+    alive, most = weakref.WeakSet[Text](), []
+
+    def pairs() -> Iterator[tuple[str, str]]:
+        for number in range(5000):
+            source = Text(f"word {number}")
+            alive.add(source)
+            most.append(len(alive))
+            yield source, "target"
+
+    corpus = Streamed()
+    corpus.pairs["train"] = pairs()  # type: ignore[assignment]
+    corpus.fingerprint = lambda: "streamed"  # type: ignore[method-assign]
+    assert len(prepare(corpus, Words(), tmp_path).splits["train"]) == 5000
+    assert max(most) <= 300
+
+
+def test_a_mistake_found_while_reading_leaves_nothing(tmp_path: Path) -> None:
+    def pairs() -> Iterator[tuple[str, str]]:
+        yield "a", "b"
+        raise ValueError("file, line 2")
+
+    corpus = Streamed()
+    corpus.pairs["test"] = pairs()  # type: ignore[assignment]
+    corpus.fingerprint = lambda: "streamed"  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match="file, line 2"):
+        prepare(corpus, Words(), tmp_path)
+    assert not folders(tmp_path)
+
+
+@pytest.mark.parametrize("split", ["train", "test"])
+def test_an_empty_iterator(tmp_path: Path, split: str) -> None:
+    with pytest.raises(ValueError, match=f"split {split} of corpus sentences is empty"):
+        prepare(Streamed(**{split: []}), Words(), tmp_path)
+    assert not folders(tmp_path)
 
 
 def test_what_is_prepared_depends_on_the_code_that_prepares_it(tmp_path: Path) -> None:
@@ -238,14 +301,14 @@ def test_concurrent_starts_prepare_once(
     written: list[Path] = []
     write = data.preparation._write
     monkeypatch.setattr(
-        data.preparation, "_write", lambda path, rows: (written.append(path), write(path, rows))
+        data.preparation, "_write", lambda path, rows: (written.append(path), write(path, rows))[1]
     )
     with ThreadPoolExecutor(4) as pool:
         made = list(pool.map(lambda _: prepare(Sentences(), Words(), tmp_path), range(4)))
     assert len({prepared.test_hash for prepared in made}) == 1
     assert all(len(prepared.splits["train"]) == 3 for prepared in made)
     assert len(folders(tmp_path)) == 1
-    assert len(written) == 3, "three splits, by one of the four"
+    assert len(written) == 6, "text and ids of three splits, by one of the four"
 
 
 def test_waiting_for_another_process_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -368,6 +431,6 @@ def test_the_test_hash_is_over_raw_pairs_in_order(tmp_path: Path) -> None:
 
 
 def test_majority_baseline(tmp_path: Path) -> None:
-    assert majority_baseline(["a", "b", "b"], ["b", "c", "b", "a"]) == 0.5
+    assert most_frequent(iter(["a", "c", "b", "c", "b"])) == 1, "of equals the first"
     tests = {"test": [("x", "D"), ("y", "E")], "test_more": [("x", "D")]}
     assert prepare(Sentences(**tests), Words(), tmp_path).majority == {"test": 0.5, "test_more": 1.0}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from data.text_files import read_lines, read_pairs
+from data.text_files import read_jsonl, read_lines, read_pairs, read_tsv
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -16,7 +16,7 @@ def write(path: Path, content: bytes) -> Path:
 @pytest.mark.parametrize("name", ["a.en", "a.en.gz"])
 def test_lines(tmp_path: Path, name: str) -> None:
     content = "\ufeffzwei  Bretter \r\nein\u2028Satz\tmit \x0b allem\nletzte Zeile ohne Ende"
-    assert read_lines(write(tmp_path / name, content.encode())) == [
+    assert list(read_lines(write(tmp_path / name, content.encode()))) == [
         "zwei  Bretter ",  # nothing but the line's end is cut off
         "ein\u2028Satz\tmit \x0b allem",  # only a line feed ends a line: both sides would get out of step
         "letzte Zeile ohne Ende",
@@ -26,7 +26,7 @@ def test_lines(tmp_path: Path, name: str) -> None:
 def test_undecodable_bytes_are_located(tmp_path: Path) -> None:
     path = write(tmp_path / "a.de.gz", b"gut\n" * 6 + "schön".encode("latin-1") + b"\ngut\n")
     with pytest.raises(ValueError, match=r"a\.de\.gz, line 7: byte 0xf6 at column 4"):
-        read_lines(path)
+        list(read_lines(path))
 
 
 @pytest.mark.parametrize(
@@ -43,12 +43,22 @@ def test_undecodable_bytes_are_located(tmp_path: Path) -> None:
 def test_damaged_archives(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.gz").write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.gz is damaged"):
-        read_lines(tmp_path / "a.gz")
+        list(read_lines(tmp_path / "a.gz"))
+
+
+def test_what_cannot_be_read_is_no_failure_to_write(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"gone cannot be read: No such file"):
+        list(read_lines(tmp_path / "gone"))
+
+
+def test_a_file_is_read_as_it_is_needed(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", b"first\n" + b"x\n" * 10_000 + b"\xff\n")
+    assert next(read_lines(path)) == "first", "the mistake at the end was not reached"
 
 
 def test_empty_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a is empty"):
-        read_lines(write(tmp_path / "a", b""))
+        list(read_lines(write(tmp_path / "a", b"")))
 
 
 @pytest.mark.parametrize("longer", ["source", "target"])
@@ -58,19 +68,72 @@ def test_unequal_counts_name_the_file_that_ends_first(tmp_path: Path, longer: st
     }
     shorter = "target" if longer == "source" else "source"
     with pytest.raises(ValueError, match=f"{shorter} ends first, after 3 lines; .*{longer} has 5"):
-        read_pairs(paths["source"], paths["target"])
+        list(read_pairs(paths["source"], paths["target"]))
 
 
 @pytest.mark.parametrize("blank", [b"", b"  \t", "\u00a0".encode(), b"\r", "\ufeff".encode()])
 def test_blank_lines_are_located(tmp_path: Path, blank: bytes) -> None:
     source, target = write(tmp_path / "s", b"a\nb\nc\n"), write(tmp_path / "t", b"a\n" + blank + b"\nc\n")
     with pytest.raises(ValueError, match=r"t, line 2 is empty"):
-        read_pairs(source, target)
+        list(read_pairs(source, target))
 
 
 def test_all_blank_lines_are_named_but_not_thousands(tmp_path: Path) -> None:
     source, target = write(tmp_path / "s", b"\nb\n\nd\n"), write(tmp_path / "t", b"a\n\nc\nd\n")
     with pytest.raises(ValueError, match=r"s, line 1 is empty; .*s, line 3 .*; .*t, line 2 is empty: remove"):
-        read_pairs(source, target)
+        list(read_pairs(source, target))
     with pytest.raises(ValueError, match=r"line 4 is empty; .*line 5 is empty; and 45 more: remove"):
-        read_pairs(write(source, b"\n" * 50), write(target, b"x\n" * 50))
+        list(read_pairs(write(source, b"\n" * 50), write(target, b"x\n" * 50)))
+
+
+@pytest.mark.parametrize("name", ["a.tsv", "a.tsv.gz"])
+def test_tables(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / name, b'ein Mann\ta man\r\n "Wort" \tword\n')
+    assert list(read_tsv(path)) == [("ein Mann", "a man"), (' "Wort" ', "word")]
+    path = write(tmp_path / name, b"a\tb\nc\td\tCC-BY\n")
+    assert list(read_tsv(path, columns=(2, 3))) == [("a", "b"), ("c", "d")]
+
+
+@pytest.mark.parametrize(("line", "columns"), [(b"a\tb\tc", 3), (b"a", 1), (b"a\tb\t", 3)])
+def test_other_columns_are_located(tmp_path: Path, line: bytes, columns: int) -> None:
+    path = write(tmp_path / "a.tsv", b"a\tb\n" + line + b"\n")
+    with pytest.raises(
+        ValueError, match=rf"a\.tsv, line 2: {columns} columns, must be 2: source, a tab, target"
+    ):
+        list(read_tsv(path))
+
+
+@pytest.mark.parametrize("line", ["", "a\t", "\tb", "a\t\u200b", " \t "])
+def test_blank_sides_of_tables_are_located(tmp_path: Path, line: str) -> None:
+    path = write(tmp_path / "a.tsv", f"a\tb\n{line}\nc\td\n".encode())
+    with pytest.raises(ValueError, match=r"a\.tsv, line 2 lacks source or target: remove or fill them"):
+        list(read_tsv(path))
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz"])
+def test_json_lines(tmp_path: Path, name: str) -> None:
+    content = '{"source": "a", "target": "sch\\u00f6n", "id": 7}\n{"de": "b", "en": "x\\ty"}\n'
+    keys = [("source", "target"), ("en", "de")]
+    assert list(read_jsonl(write(tmp_path / name, content.encode()), keys)) == [("a", "schön"), ("x\ty", "b")]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('{"source": "a", ', r"line 2: no JSON, .* at column"),
+        ('["a", "b"]', r"line 2: must be a JSON object, got \["),
+        (
+            '{"source": "a", "tgt": "b"}',
+            r"line 2: must have the keys 'source' and 'target'; it has 'source', 'tgt'",
+        ),
+        ("{}", "line 2: .* it has none"),
+        ('{"source": "a", "target": 3}', "line 2: 'target' must be text, got 3"),
+        ('{"source": "\\ud800", "target": "b"}', "line 2: 'source' is no text"),
+        ('{"source": "a", "target": " "}', "line 2 lacks source or target"),
+        ("", "line 2 lacks source or target"),
+    ],
+)
+def test_mistakes_in_json_lines_are_located(tmp_path: Path, line: str, message: str) -> None:
+    path = write(tmp_path / "a.jsonl", f'{{"source": "a", "target": "b"}}\n{line}\n'.encode())
+    with pytest.raises(ValueError, match=rf"a\.jsonl, {message}"):
+        list(read_jsonl(path))

@@ -16,6 +16,7 @@ from lightning.pytorch import LightningModule, Trainer
 from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 
+import data.preparation
 from data.corpus import Corpus
 from data.toys import Copy, Reverse
 from data.translation import TranslationData, check_same_data
@@ -114,6 +115,31 @@ def test_batches(cache: Path) -> None:
         real = batch.target.keep_mask[:, 1:]
         assert (aligned[real] == predicted[real]).all()
         assert (batch.alignment[~real] == -1).all()
+
+
+def test_batches_reach_across_pieces_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = list(ready(tmp_path / "whole").train_dataloader())
+    monkeypatch.setattr("data.preparation._CHUNK", 7)
+    pieces = list(ready(tmp_path / "pieces").train_dataloader())
+    for one, other in zip(whole, pieces, strict=True):
+        assert one.source_text == other.source_text
+        for expected, found in (
+            (one.source.ids, other.source.ids),
+            (one.target.ids, other.target.ids),
+            (one.alignment, other.alignment),
+        ):
+            assert expected is not None
+            assert found is not None
+            assert torch.equal(expected, found)
+
+
+def test_a_start_looks_at_its_files_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ready(cache)
+    looked: list[Path] = []
+    checksum = data.preparation._checksum
+    monkeypatch.setattr(data.preparation, "_checksum", lambda path: (looked.append(path), checksum(path))[1])
+    ready(cache)
+    assert len(set(looked)) == len(looked) == 7, "text and ids of three splits, and the summary"
 
 
 @pytest.mark.parametrize("workers", [0, 1])
@@ -293,8 +319,8 @@ def test_the_corpus_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.Monke
     (code,) = re.findall(r"```python\n(.*?)```", guide, re.DOTALL)
     (tmp_path / "corpus_of_the_guide.py").write_text(code, encoding="utf-8")
     for split in ("train", "val", "test"):
-        (tmp_path / f"{split}.en").write_text("a man\nwomen\n", encoding="utf-8")
-        (tmp_path / f"{split}.nl").write_text("een man\nvrouwen\n", encoding="utf-8")
+        (tmp_path / f"{split}.en").write_text("title\na man\nwomen\n", encoding="utf-8")
+        (tmp_path / f"{split}.nl").write_text("titel\neen man\nvrouwen\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     corpus = importlib.import_module("corpus_of_the_guide").MyCorpus(folder=str(tmp_path))
     (batch,) = ready(tmp_path, corpus).val_dataloader()

@@ -17,6 +17,9 @@ Config = dict[str, Any]
 
 FILE = "config.yaml"
 
+_FILES = ("train", "val", "test")
+"""Settings of `data` that name the user's own files: one, or a list of them."""
+
 
 def resolved(composed: DictConfig, run_dir: Path) -> Config:
     """Everything interpolated, paths absolute.
@@ -37,7 +40,10 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
         for name in paths:
             if isinstance(paths[name], str) and paths[name]:  # the check refuses anything else
                 # A relative path belongs to the folder where it was typed.
-                paths[name] = os.path.abspath(os.path.expanduser(paths[name]))
+                paths[name] = _absolute(paths[name])
+        for name in _FILES:
+            if isinstance(config.get("data"), DictConfig) and config.data.get(name):
+                config.data[name] = _absolute(config.data[name])
         plain: Config = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     except MissingMandatoryValue as error:
         raise ConfigError([Problem(str(error.full_key), "has no value")]) from error
@@ -46,6 +52,13 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
             [Problem(str(error.full_key or ""), str(error.msg or error).splitlines()[0])]
         ) from error
     return plain
+
+
+def _absolute(path: Any) -> Any:
+    """Where a path, or each of several, leads from the current folder; what is none the check refuses."""
+    if isinstance(path, Sequence) and not isinstance(path, str):
+        return [_absolute(one) for one in path]
+    return os.path.abspath(os.path.expanduser(path)) if isinstance(path, str) else path
 
 
 def freeze(composed: DictConfig, folder: Path, overrides: Sequence[str]) -> Path:

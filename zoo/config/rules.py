@@ -103,7 +103,10 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
     monitor = config["task"]["monitor"]
     try:
-        corpus = instantiate(config["data"]["corpus"], "data.corpus")
+        # Some data modules are given their corpus, others make it.
+        data = config["data"]
+        own = "corpus" in data
+        corpus = instantiate(data["corpus"], "data.corpus") if own else instantiate(data, "data").corpus
     except ConfigError:  # which is said where the whole is put together
         return
     missing = {}
