@@ -26,7 +26,7 @@ def said(*line: str, multirun: bool = False) -> str:
             "experiment=dates",
             "there is no experiment called dates; did you mean dates_bahdanau? allowed: ",
         ),
-        ("experiment=multi30k", "did you mean multi30k_bahdanau or multi30k_none? allowed: dates_bahdanau, "),
+        ("experiment=multi30k", "did you mean multi30k_bahdanau or multi30k_luong or "),
         ("model=null", "is a choice among files and cannot be null; allowed: seq2seq"),
         ("attention=", "is a choice among files and cannot be empty; allowed: additive, cosine, dot, "),
         ("model=3", "there is no model called 3; allowed: seq2seq"),
