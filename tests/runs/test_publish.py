@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 
@@ -118,28 +119,32 @@ def test_a_run_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None
 def test_translations_are_kept_by_length_and_drawn(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    drawn: list[Any] = []
-    draw = module.draw_learning_curve
-    monkeypatch.setattr(
-        module, "draw_learning_curve", lambda curves, **named: drawn.append(curves) or draw(curves, **named)
+    lengths, curves = MagicMock(wraps=module.draw_bleu_by_length), MagicMock(wraps=module.draw_learning_curve)
+    monkeypatch.setattr(module, "draw_bleu_by_length", lengths)
+    monkeypatch.setattr(module, "draw_learning_curve", curves)
+
+    def recipe(name: str, seed: int, *overrides: str, **more: object) -> Path:
+        content = results(seed, 0.5, bleu_tok_lc=48.0) | {"experiment": name} | more
+        return make_run(tmp_path / f"{name}{seed}{len(overrides)}", content, *overrides)
+
+    counted = {"mean_length": [3.0], "bleu": [50.0], "sentences": [1.0]}
+    runs = [recipe("multi30k_a", 1), recipe("multi30k_a", 2, bleu_by_source_words=counted)]
+    runs += [recipe("multi30k_b", 1), recipe("multi30k_b", 1, "attention=dot"), recipe("another_set", 1)]
+    publish(runs, project)
+    folder = project / "results" / "multi30k_a"
+    first, second = (
+        json.loads((folder / f"multi30k_a_seed{seed}.json").read_text(encoding="utf-8")) for seed in (1, 2)
     )
-    publish([make_run(tmp_path / "run", results(1, 0.5, bleu_tok_lc=48.0))], project)
-    kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
-    assert kept["bleu_by_source_words"] == {
-        "mean_length": [3.0],
-        "bleu": [pytest.approx(100.0)],
-        "sentences": [1.0],
-    }
+    assert first["bleu_by_source_words"] == counted | {"bleu": [pytest.approx(100.0)]}
+    assert second["bleu_by_source_words"] == counted, "as the run itself counted"
     assert {path.name for path in (project / "docs" / "pictures").iterdir()} == {
         "bleu_by_length.png",
         "learning_curve.png",
     }
-    assert drawn == [{"toy, seed 1": ([0.5, 1.0], [0.25, 0.5])}], "in minutes"
-    counted = {"mean_length": [9.0], "bleu": [1.0], "sentences": [2.0]}
-    run = make_run(tmp_path / "other", {**results(1, 0.5, bleu_tok_lc=48.0), "bleu_by_source_words": counted})
-    publish([run], project)
-    kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
-    assert kept["bleu_by_source_words"] == counted, "as the run itself counted"
+    minutes = ([0.5, 1.0], [0.25, 0.5])
+    mean, single = "multi30k_a, mean of 2 seeds", "multi30k_b"
+    assert curves.call_args.args == ({mean: minutes, single: minutes},)
+    assert lengths.call_args.args[0][mean] == ([3.0], [pytest.approx(75.0)], [1.0])
 
 
 def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: Path) -> None:

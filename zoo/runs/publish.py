@@ -36,6 +36,9 @@ _METRICS = (
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
 _NOT_SPECIAL = ("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks.")
 """Beginnings of overrides that change no result, and may name folders of a machine: not kept."""
+_DRAWN = "multi30k_"
+"""Beginning of the recipes in the figures: they share a test set."""
+_FIGURES = ("bleu_by_source_words", "learning_curve")
 _STEP = re.compile(r"(?P<chain>\w+?)_\d+_\w+")
 """The name of a recipe that adds one thing to the one before it."""
 
@@ -69,20 +72,37 @@ def publish(runs: Sequence[Path], project: Path) -> None:
     if faults.exists():
         text = _replaced(text, FAULTS, fault_table(json.loads(faults.read_text(encoding="utf-8"))))
     write_text(readme, text)
-    pictures = project / "docs" / "pictures"
-    lengths, curves = {}, {}
+    _draw(published, project / "docs" / "pictures")
+
+
+def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
+    """Writes the figures: a curve for each recipe, the mean over its seeds."""
+    recipes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for results in published:
-        label = f"{results['experiment']}, seed {results['seed']}"
-        if "bleu_by_source_words" in results:
-            by = results["bleu_by_source_words"]
-            lengths[label] = (by["mean_length"], by["bleu"], by["sentences"])
-            curve = results["learning_curve"]
-            curves[label] = ([second / 60 for second in curve["seconds"]], curve["value"])
-    if lengths:
-        title = "Multi30k test 2016: BLEU by source length"
-        write_bytes(pictures / "bleu_by_length.png", png(draw_bleu_by_length(lengths, title=title)))
-        figure = draw_learning_curve(curves, metric="val/bleu (greedy)", steps="minutes of wall time")
-        write_bytes(pictures / "learning_curve.png", png(figure))
+        if results["experiment"].startswith(_DRAWN) and not results.get("overrides"):
+            recipes[results["experiment"]].append(results)
+    if not recipes:
+        return
+    lengths, curves = {}, {}
+    for recipe, seeds in recipes.items():
+        label = recipe if len(seeds) == 1 else f"{recipe}, mean of {len(seeds)} seeds"
+        by_length, learning = ([seed[kind] for seed in seeds] for kind in _FIGURES)
+        lengths[label] = (
+            by_length[0]["mean_length"],
+            _mean([by["bleu"] for by in by_length]),
+            by_length[0]["sentences"],
+        )
+        minutes = [second / 60 for second in _mean([curve["seconds"] for curve in learning])]
+        curves[label] = (minutes, _mean([curve["value"] for curve in learning]))
+    title = "Multi30k test 2016: BLEU by source length"
+    write_bytes(pictures / "bleu_by_length.png", png(draw_bleu_by_length(lengths, title=title)))
+    figure = draw_learning_curve(curves, metric="val/bleu (greedy)", steps="minutes of wall time")
+    write_bytes(pictures / "learning_curve.png", png(figure))
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
+    """Of each column."""
+    return [statistics.fmean(column) for column in zip(*rows, strict=True)]
 
 
 def tables(published: Sequence[Mapping[str, Any]]) -> str:
