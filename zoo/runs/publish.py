@@ -162,7 +162,8 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
             ]
         )
     machine = next(iter(groups.values()))[0]["machine"]
-    where = f"{machine['processor']}, {machine['cores']} cores, threads: {machine['threads']}"
+    cores = machine["cores"]
+    where = f"{machine['processor']}, {cores} core{'s' if cores > 1 else ''}, threads: {machine['threads']}"
     body = "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
     return f"\n**`experiment={experiment}`** ({where})\n\n{body}"
 
