@@ -10,6 +10,7 @@ sentences whose output differs from the one found alone. It exits with 1 when th
 import json
 import random
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -34,7 +35,8 @@ def main(
     output: Annotated[Path | None, typer.Option(help="JSON file for the counts")] = None,
 ) -> None:
     """Compares every way of batching with one sentence at a time."""
-    texts = read_lines(data_dir / "multi30k" / "raw" / "test_2016_flickr.en.gz")[:sentences]
+    lines = read_lines(data_dir / "multi30k" / "raw" / "test_2016_flickr.en.gz")
+    texts = list(islice(lines, sentences))
     predictor = load(run)
     by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     shuffled = random.Random(1).sample(by_length, len(texts))
