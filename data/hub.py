@@ -74,7 +74,13 @@ class HubCorpus(Corpus):
             raise ValueError(
                 f"{self._where()} has no split {', '.join(missing)}; it has {', '.join(map(str, tables))}"
             )
-        return {split: self._pairs(split, tables[theirs]) for split, theirs in SPLITS.items()}
+        pairs = {split: self._pairs(split, tables[theirs]) for split, theirs in SPLITS.items()}
+        if tables["validation"][_COLUMN][:] == tables["test"][_COLUMN][:]:
+            raise ValueError(
+                f"validation and test of {self._where()} hold the same pairs: what is chosen on the one would"
+                f" be reported on the other; put files with pairs of their own into {self._place}"
+            )
+        return pairs
 
     def _tables(self) -> Mapping[str, Dataset]:
         try:
@@ -97,7 +103,7 @@ class HubCorpus(Corpus):
     def _pairs(self, split: str, table: Dataset) -> Iterator[Pair]:
         """The pairs of a split, some thousand at a time."""
         feature: Any = table.features.get(_COLUMN)
-        known = list(getattr(feature, "languages", feature or []))
+        known = list(getattr(feature, "languages", feature if isinstance(feature, dict) else []))
         if missing := [language for language in self.languages if language not in known]:
             raise ValueError(
                 f"split {SPLITS[split]} of {self._where()} has no {' and no '.join(missing)} in a column"
@@ -110,11 +116,13 @@ class HubCorpus(Corpus):
         blank = 0
         for rows in table.select_columns([_COLUMN]).iter(1000):
             for row in rows[_COLUMN]:
-                pair = row[self.source] or "", row[self.target] or ""
+                pair = tuple((row or {}).get(language) or "" for language in self.languages)
+                if not all(isinstance(text, str) for text in pair):
+                    raise ValueError(f"split {SPLITS[split]} of {self._where()} holds other than text: {row}")
                 if any(map(is_blank, pair)):
                     blank += 1
                 else:
-                    yield pair
+                    yield pair[0], pair[1]
         if blank:
             _log.warning("%s, split %s: %d pairs with a blank side are left out", self.name, split, blank)
 

@@ -1,7 +1,8 @@
 """Anyone's own text: two files, or one TSV or JSONL, for each split."""
 
 import logging
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from itertools import combinations, compress
@@ -72,7 +73,7 @@ class Parallel(Corpus):
             f"{split} needs {path}, {_instead(path)}"
             for split, paths in self._files.items()
             for path in paths
-            if not path.is_file()
+            if not os.path.isfile(path)  # unlike `Path.is_file`, for names of any length
         ]:
             raise ValueError("; ".join(missing))
 
@@ -174,7 +175,10 @@ def _paths(split: str, files: Files) -> list[Path]:
     Raises:
         ValueError: there are too few or too many, or their endings say that they are something else.
     """
-    paths = [Path(file).expanduser() for file in ([files] if isinstance(files, str) else files)]
+    named = [files] if isinstance(files, str) else files
+    if not isinstance(named, Sequence) or not all(isinstance(file, str) for file in named):
+        raise ValueError(f"{split} must be {_ALLOWED}; got {files!r}")
+    paths = [Path(os.path.expanduser(file)) for file in named]  # as it stands where there is no such user
     names = ", ".join(map(str, paths)) or "none"
     if len(paths) not in (1, 2):
         raise ValueError(f"{split} must be {_ALLOWED}; got {len(paths)} files: {names}")
@@ -193,8 +197,10 @@ def _ending(path: Path) -> str:
 
 def _instead(path: Path) -> str:
     """What is there where a file should be, and the file beside it that may be meant."""
-    if path.is_dir():
+    if os.path.isdir(path):
         return "which is a folder"
+    if os.path.exists(path):
+        return "which is no ordinary file"
     beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     matches = get_close_matches(path.name, beside, n=1)
     return "which does not exist" + (f" (did you mean {path.with_name(matches[0])}?)" if matches else "")

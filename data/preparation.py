@@ -218,20 +218,23 @@ def _make(
 
 def _summary(texts: Mapping[str, Dataset], tokenizers: tuple[str, str]) -> dict[str, Any]:
     """What is known of the splits as a whole."""
-    train, test = texts["train"], texts["test"]
+    train = texts["train"]
     answer = train[most_frequent(_texts(train, "target"))]["target"]
     return {
         "splits": list(texts),
         "tokenizers": tokenizers,
-        "test_hash": _sha256(
-            chain.from_iterable(zip(_texts(test, "source"), _texts(test, "target"), strict=True))
-        ),
+        "test_hash": _pairs_hash(texts["test"]),
         "majority": {
             split: sum(target == answer for target in _texts(text, "target")) / len(text)
             for split, text in texts.items()
             if split.startswith("test")
         },
     }
+
+
+def _pairs_hash(text: Dataset) -> str:
+    """sha256 over the raw pairs of a split, in order."""
+    return _sha256(chain.from_iterable(zip(_texts(text, "source"), _texts(text, "target"), strict=True)))
 
 
 def _require_space(place: Path, name: str, needed: int) -> None:

@@ -130,6 +130,8 @@ def _sides(where: str, line: str, keys: Sequence[Pair]) -> Pair:
     except json.JSONDecodeError as error:
         reason = error.msg.removesuffix(" at")
         raise ValueError(f"{where}: no JSON, {reason} at column {error.colno}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in brackets
+        raise ValueError(f"{where}: no JSON that can be read, {error}") from error
     if not isinstance(row, dict):
         raise ValueError(f"{where}: must be a JSON object, got {line[:40]}")
     names = next((pair for pair in keys if all(name in row for name in pair)), None)

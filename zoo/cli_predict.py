@@ -2,7 +2,6 @@
 
 import os
 import sys
-import unicodedata
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -109,6 +108,8 @@ def _read_lines(file: str) -> list[str]:
 
 def _text(given: str | bytes, where: str) -> str:
     """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces."""
+    from zoo.text import is_blank
+
     try:
         # Bytes on the command line that are no text arrive as surrogates.
         content = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
@@ -116,8 +117,7 @@ def _text(given: str | bytes, where: str) -> str:
     except UnicodeError as error:
         reason = f" ({error.reason} at byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
         raise ValueError(f"{where}: not UTF-8{reason}") from error
-    seen = any(unicodedata.category(sign) not in ("Cc", "Cf") and not sign.isspace() for sign in text)
-    return text if seen else ""
+    return "" if is_blank(text) else text
 
 
 def _print_translations(predictors: "Mapping[str, Predictor]", texts: Sequence[str], nbest: int) -> None:

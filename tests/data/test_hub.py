@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +33,8 @@ def place(
 ) -> Path:
     place = folder / "talks"
     place.mkdir(parents=True)
-    table = datasets.Dataset.from_list([{column: {"en": en, "vi": vi}} for en, vi in rows])
-    for split in ("train", "validation", "test"):
+    for split, pairs in (("train", rows), ("validation", rows[::-1]), ("test", rows[1:])):
+        table = datasets.Dataset.from_list([{column: {"en": en, "vi": vi}} for en, vi in pairs])
         if parquet:
             table.to_parquet(place / f"{split}-00000-of-00001.parquet")
         else:
@@ -49,10 +50,10 @@ def load(corpus: HubCorpus) -> dict[str, list[Pair]]:
 @pytest.mark.parametrize("parquet", [True, False])
 def test_local_files_of_the_published_layout(tmp_path: Path, parquet: bool) -> None:
     place(tmp_path, parquet=parquet)
-    assert load(corpus(tmp_path)) == {"train": ROWS, "val": ROWS, "test": ROWS}
+    assert load(corpus(tmp_path)) == {"train": ROWS, "val": ROWS[::-1], "test": ROWS[1:]}
     back = corpus(tmp_path, source="vi", target="en")
     assert back.languages == ("vi", "en")
-    assert load(back)["val"] == [(vi, en) for en, vi in ROWS]
+    assert load(back)["train"] == [(vi, en) for en, vi in ROWS]
 
 
 def test_pairs_with_a_blank_side_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -70,11 +71,37 @@ def test_the_set_of_the_hub_is_asked_for_as_it_is_published(
     def load_dataset(path: str, **options: str) -> datasets.DatasetDict:
         asked.append({"hub": path, **options})
         table = datasets.Dataset.from_list([{"translation": {"en": en, "vi": vi}} for en, vi in ROWS])
-        return datasets.DatasetDict(train=table, validation=table, test=table)
+        return datasets.DatasetDict(train=table, validation=table.select([0]), test=table)
 
     monkeypatch.setattr(data.hub, "load_dataset", load_dataset)
     assert load(corpus(tmp_path))["test"] == ROWS
     assert asked == [{"hub": "someone/some_set", "data_dir": "en-vi", "revision": "main"}]
+
+
+def test_what_is_chosen_on_is_not_reported_on(tmp_path: Path) -> None:
+    folder = place(tmp_path)
+    (folder / "validation-00000-of-00001.parquet").write_bytes(
+        (folder / "test-00000-of-00001.parquet").read_bytes()
+    )
+    with pytest.raises(ValueError, match=r"validation and test of .*talks hold the same pairs"):
+        corpus(tmp_path).load()
+
+
+@pytest.mark.parametrize(
+    ("translation", "said"),
+    [
+        ("a man", "has no en and no vi in a column translation"),
+        (["a man"], "has no en and no vi in a column translation"),
+        ({"en": 1, "vi": 2}, "holds other than text: {'en': 1, 'vi': 2}"),
+    ],
+)
+def test_a_column_of_another_kind(tmp_path: Path, translation: object, said: str) -> None:
+    (tmp_path / "talks").mkdir()
+    for count, split in enumerate(("train", "validation", "test"), start=1):
+        line = json.dumps({"translation": translation}) + "\n"
+        (tmp_path / "talks" / f"{split}.jsonl").write_text(line * count, encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(said)):
+        load(corpus(tmp_path))
 
 
 def test_neither_file_nor_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,6 +120,10 @@ def test_a_mistake_in_a_given_split_leaves_nothing_behind(tmp_path: Path) -> Non
     [
         (None, r"^train must name your files: one \.tsv or \.jsonl file, or .*data\.train=\[a\.en,a\.de\]"),
         ([], "train must be .*; got 0 files: none"),
+        (5, "train must be .*; got 5"),
+        ([1, 2], r"train must be .*; got \[1, 2\]"),
+        (["~nobody-of-this-name/a.en", "corpus.de"], "which does not exist"),
+        (["/dev/null", "/dev/zero"], "train needs /dev/null, which is no ordinary file"),
         (["a.en", "a.de", "a.fr"], r"train must be .*; got 3 files: a\.en, a\.de, a\.fr"),
         ("a.csv", r"train must be one \.tsv .* packed as \.gz; got a\.csv"),
         ("a.gz", r"train must be .*; got a\.gz"),

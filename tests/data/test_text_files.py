@@ -122,6 +122,7 @@ def test_json_lines(tmp_path: Path, name: str) -> None:
     [
         ('{"source": "a", ', r"line 2: no JSON, .* at column"),
         ('["a", "b"]', r"line 2: must be a JSON object, got \["),
+        ("[" * 100_000, "line 2: no JSON that can be read, .*recursion"),
         (
             '{"source": "a", "tgt": "b"}',
             r"line 2: must have the keys 'source' and 'target'; it has 'source', 'tgt'",

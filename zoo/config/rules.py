@@ -112,8 +112,8 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
     missing = {}
     if not corpus.languages[1]:
         missing["val/bleu_tok_lc"] = "the target text has no language"
-    if not all(corpus.languages):
-        missing |= dict.fromkeys(("val/number_coverage", "val/name_coverage"), "the text has no language")
+    covered = ("val/number_coverage", "val/name_coverage")
+    missing |= dict.fromkeys(covered, "a split without numbers or names has none")
     if not uses_attention(config["model"]):
         of_attention = [f"val/{metric}" for metric in METRICS if metric.startswith("alignment_")]
         missing |= dict.fromkeys(of_attention, "the model has no attention")

@@ -34,7 +34,10 @@ _METRICS = (
     "majority_exact_match",
 )
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
-_NOT_SPECIAL = ("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks.")
+_NOT_SPECIAL = (
+    *("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks."),
+    *("data.train=", "data.val=", "data.test="),
+)
 """Beginnings of overrides that change no result, and may name folders of a machine: not kept."""
 _DRAWN = "multi30k_"
 """Beginning of the recipes in the figures: they share a test set."""
@@ -132,9 +135,9 @@ def _replaced(text: str, part: str, content: str) -> str:
 
 
 def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
-    groups: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        groups[row["config_hash"]].append(row)
+        groups[(row["config_hash"], row.get("test_hash"), row.get("vocabulary_hash"))].append(row)
     columns = [
         (split, metric)
         for split in sorted(

@@ -33,7 +33,8 @@ _PACKAGES = (
 )
 _HASHED_GROUPS = ("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding")
 # The run's seed orders the batches; a corpus has a seed of its own, which counts.
-_NOT_HASHED_DATA = ("seed", "num_workers", "worker_timeout")
+_NOT_HASHED_DATA = ("seed", "num_workers", "worker_timeout", "train", "val", "test")
+"""Files of one's own may lie anywhere; test_hash and vocabulary_hash tell what is in them."""
 # What the trainer contributes to the result: precision, budget, and how large a global batch is.
 _HASHED_TRAINER = (
     "precision",
