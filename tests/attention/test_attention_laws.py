@@ -35,10 +35,6 @@ EXCEPTIONS: dict[str, dict[str, str]] = {
         "uniform/hard": "of equal scores it takes the first",
         "uniform/gumbel_hard": "of equal scores it takes the first",
     },
-    "what is wrong with a key is seen": {
-        "location": "does not see keys",
-        "uniform": "sees nothing",
-    },
     "gradient is that of the value": {
         "hard": "a sample is constant almost everywhere: its log-probability is checked instead",
         "gumbel_hard": "straight-through is biased by design: the soft path is checked with its equation",
@@ -205,7 +201,7 @@ def test_what_may_be_read_is_not_hidden_when_it_is_not_finite(
     attended = seeded(attention, query, attention.prepare(keys, inputs(2)[2], hidden_at_first))
     for output in outputs(attended._replace(state=None)):
         assert output[:, 0].isfinite().all()
-        assert output[:, 1:].isnan().all() != excepted("what is wrong with a key is seen", score)
+        assert output[:, 1:].isnan().all()
 
 
 @pytest.mark.parametrize("selection", ["hard", "gumbel_hard", "soft"])
@@ -283,7 +279,7 @@ def test_a_memory_can_grow(score: str, selection: str) -> None:
     grown = attention.extend(attention.prepare(keys[:, :5], values[:, :5], mask), keys[:, 5:], values[:, 5:])
     appended = torch.cat([mask, torch.ones(2, 1, 2, dtype=torch.bool)], -1)
     whole = attention.prepare(keys, values, appended)
-    for actual, expected in zip(grown, whole, strict=True):
+    for actual, expected in zip(grown[:3], whole[:3], strict=True):
         torch.testing.assert_close(actual[0], expected[0])
     equal(attention(query, grown).context, attention(query, whole).context)
 
@@ -390,11 +386,11 @@ def test_nothing_is_kept_and_nothing_is_changed(score: str, selection: str, trai
     before = [tensor.clone() for tensor in (query, keys, values, mask)]
     kept = [set(vars(module)) for module in attention.modules()]
     memory = attention.prepare(keys, values, mask)
-    copy = [tensor.clone() for tensor in memory]
+    copy = [tensor.clone() for tensor in memory[:3]]
     attended = attention(query, memory)
     attention(query, attention.extend(memory, keys, values), attended.state)
     assert all(map(torch.equal, (query, keys, values, mask), before))
-    assert all(map(torch.equal, memory, copy))
+    assert all(map(torch.equal, memory[:3], copy))
     assert [set(vars(module)) for module in attention.modules()] == kept
 
 

@@ -1,14 +1,12 @@
 """Attention: a score and a selection, reading from a memory."""
 
-import math
-from typing import TypeGuard
-
 import torch
 from torch import Tensor, nn
 
 from zoo.attention.memory import Attended, Memory, Selected
 from zoo.attention.scores import Score
 from zoo.attention.selections import Selection
+from zoo.attention.shield import shield, spoil
 
 
 class Attention(nn.Module):
@@ -54,18 +52,8 @@ class Attention(nn.Module):
         if keep_mask is not None:
             keep_mask = keep_mask.expand(1, -1) if keep_mask.ndim == 1 else keep_mask
             _check_mask(keep_mask, keys)
-            # Reading the keys themselves stays one tensor, masked once.
-            readable = keep_mask.any(-2).unsqueeze(-1)
-            keys, values = (
-                torch.where(readable, keys, 0.0),
-                None if values is None else torch.where(readable, values, 0.0),
-            )
-        values = keys if values is None else values
-        if not _differs_by_query(keep_mask):
-            return Memory(self.score.project_keys(keys), values, keep_mask)
-        finite = keys.isfinite().all(-1, keepdim=True)
-        projected = self.score.project_keys(torch.where(finite, keys, 0.0))
-        return Memory(torch.where(finite, projected, math.nan), values, keep_mask)
+        keys, values, broken = shield(keys, values, keep_mask)
+        return Memory(self.score.project_keys(keys), keys if values is None else values, keep_mask, broken)
 
     def extend(self, memory: Memory, keys: Tensor, values: Tensor | None = None) -> Memory:
         """A longer memory: the old one, and behind it keys that every query may attend to (a cache grows so).
@@ -93,10 +81,14 @@ class Attention(nn.Module):
             lead = keep_mask.shape[:-1]
             old = keep_mask.expand(*lead, memory.values.shape[-2])
             keep_mask = torch.cat([old, old.new_ones(*lead, keys.shape[-2])], -1)
+        broken = memory.broken
+        if broken is not None:
+            broken = torch.cat([broken, broken.new_zeros(*broken.shape[:-1], keys.shape[-2])], -1)
         return Memory(
             torch.cat([memory.projected, self.score.project_keys(keys)], -2),
             torch.cat([memory.values, values], -2),
             keep_mask,
+            broken,
         )
 
     def init_state(self, memory: Memory) -> Tensor | None:
@@ -124,21 +116,10 @@ class Attention(nn.Module):
             raise ValueError(
                 f"the memory's keep_mask is for {memory.keep_mask.shape[-2]} queries, given {query.shape[-2]}"
             )
-        if not _differs_by_query(memory.keep_mask):
-            return self._read(query, memory, state)
-        # 0 times NaN is NaN, in gradients too. So nothing is computed with what is not finite, and afterwards
-        # the outputs of the queries that may read it, and of no other, are set to NaN.
-        projected, no_key = _finite_part(memory.projected, memory.keep_mask)
-        values, no_value = _finite_part(memory.values, memory.keep_mask)
-        attended = self._read(query, Memory(projected, values, memory.keep_mask), state)
-        return Attended(
-            _spoil(attended.context, no_key | no_value),
-            _spoil(attended.weights, no_key),
-            attended.state,
-            *(None if part is None else _spoil(part, no_key) for part in attended[3:]),
-        )
+        return spoil(self.read(query, memory, state), memory)
 
-    def _read(self, query: Tensor, memory: Memory, state: Tensor | None) -> Attended:
+    def read(self, query: Tensor, memory: Memory, state: Tensor | None) -> Attended:
+        """`forward` without its checks, and with zeros for what is broken."""
         scores: Tensor = self.score(query, memory.projected)
         selected: Selected = self.selection(scores, query, memory.keep_mask, state)
         return Attended(selected.weights.to(memory.values.dtype) @ memory.values, *selected)
@@ -173,18 +154,3 @@ def _check_mask(keep_mask: Tensor, keys: Tensor) -> None:
             f"keep_mask {tuple(keep_mask.shape)} does not broadcast to (..., Q, K) = "
             f"{(*keys.shape[:-2], 'Q', keys.shape[-2])}"
         )
-
-
-def _differs_by_query(keep_mask: Tensor | None) -> TypeGuard[Tensor]:
-    return keep_mask is not None and keep_mask.shape[-2] > 1
-
-
-def _finite_part(tensor: Tensor, keep_mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Keys or values with zeros for what is not finite, and `(*lead, Q)`: which queries may read such."""
-    finite = tensor.isfinite()
-    return torch.where(finite, tensor, 0.0), (keep_mask & ~finite.all(-1).unsqueeze(-2)).any(-1)
-
-
-def _spoil(output: Tensor, queries: Tensor) -> Tensor:
-    """NaN in the outputs `(*lead, Q)` or `(*lead, Q, N)` of some `queries (*lead, Q)`."""
-    return output.masked_fill(queries if output.ndim == queries.ndim else queries.unsqueeze(-1), math.nan)

@@ -17,11 +17,14 @@ class Memory(NamedTuple):
         projected: `(*lead, K, A)`, `score.project_keys(keys)`.
         values: `(*lead, K, Dv)`.
         keep_mask: boolean, broadcastable to `(*lead, Q, K)`, True = may attend; None = all may.
+        broken: boolean, `(*lead, K)`: True where key or value is not finite. Zeros stand in its place, and the
+            queries that may attend to it read NaN. None: nothing was replaced.
     """
 
     projected: Tensor
     values: Tensor
     keep_mask: Tensor | None = None
+    broken: Tensor | None = None
 
 
 class Selected(NamedTuple):
