@@ -8,6 +8,7 @@ explains the shapes; docs/attention.md is the catalogue.
 from zoo.attention.attention import Attention
 from zoo.attention.masks import causal_mask, combine, padding_mask
 from zoo.attention.memory import Attended, Memory, Selected
+from zoo.attention.multi_head import MultiHeadAttention
 from zoo.attention.reinforce import (
     Baseline,
     ConstantBaseline,
@@ -17,6 +18,7 @@ from zoo.attention.reinforce import (
     Reinforce,
     ReinforceTerms,
 )
+from zoo.attention.rotary import Rotary
 from zoo.attention.scores import (
     Additive,
     Cosine,
@@ -29,6 +31,7 @@ from zoo.attention.scores import (
     Uniform,
 )
 from zoo.attention.selections import GumbelHard, Hard, LocalMonotonic, LocalPredictive, Selection, Soft
+from zoo.attention.self_attention import SelfAttention
 from zoo.attention.softmax import masked_softmax
 
 __all__ = [
@@ -49,13 +52,16 @@ __all__ = [
     "Location",
     "Memory",
     "MovingAverageBaseline",
+    "MultiHeadAttention",
     "NoBaseline",
     "Reinforce",
     "ReinforceTerms",
+    "Rotary",
     "ScaledDot",
     "Score",
     "Selected",
     "Selection",
+    "SelfAttention",
     "Soft",
     "Uniform",
     "causal_mask",

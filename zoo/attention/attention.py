@@ -21,18 +21,19 @@ class Attention(nn.Module):
     Args:
         score: how alike query and key are.
         selection: which keys are read, and how hard.
+        dropout: share of the weights that training sets to zero, the others growing by as much.
 
     Raises:
         ValueError: if score and selection were made for other sizes of query or numbers of heads.
     """
 
-    def __init__(self, *, score: Score, selection: Selection) -> None:
+    def __init__(self, *, score: Score, selection: Selection, dropout: float = 0.0) -> None:
         super().__init__()
         for name in ("query_size", "heads"):
             of_score, of_selection = getattr(score, name), getattr(selection, name)
             if of_score != of_selection:
                 raise ValueError(f"score has {name}={of_score}, selection has {name}={of_selection}")
-        self.score, self.selection = score, selection
+        self.score, self.selection, self.dropout = score, selection, nn.Dropout(dropout)
 
     def prepare(self, keys: Tensor, values: Tensor | None = None, keep_mask: Tensor | None = None) -> Memory:
         """Does everything that needs no query, once.
@@ -51,7 +52,7 @@ class Attention(nn.Module):
         self._check(keys, values)
         if keep_mask is not None:
             keep_mask = keep_mask.expand(1, -1) if keep_mask.ndim == 1 else keep_mask
-            _check_mask(keep_mask, keys)
+            check_mask(keep_mask, keys)
         keys, values, broken = shield(keys, values, keep_mask)
         return Memory(self.score.project_keys(keys), keys if values is None else values, keep_mask, broken)
 
@@ -75,21 +76,7 @@ class Attention(nn.Module):
             raise ValueError(
                 f"the memory's values have size {memory.values.shape[-1]}, given {values.shape[-1]}"
             )
-        keep_mask = memory.keep_mask
-        if keep_mask is not None:
-            # A mask that holds for all keys alike is spelled out first: it was not made for the new ones.
-            lead = keep_mask.shape[:-1]
-            old = keep_mask.expand(*lead, memory.values.shape[-2])
-            keep_mask = torch.cat([old, old.new_ones(*lead, keys.shape[-2])], -1)
-        broken = memory.broken
-        if broken is not None:
-            broken = torch.cat([broken, broken.new_zeros(*broken.shape[:-1], keys.shape[-2])], -1)
-        return Memory(
-            torch.cat([memory.projected, self.score.project_keys(keys)], -2),
-            torch.cat([memory.values, values], -2),
-            keep_mask,
-            broken,
-        )
+        return memory.extended(self.score.project_keys(keys), values)
 
     def init_state(self, memory: Memory) -> Tensor | None:
         """The state `(*lead, 1)` before the first reading of a decoder that goes step by step; None: none."""
@@ -122,6 +109,7 @@ class Attention(nn.Module):
         """`forward` without its checks, and with zeros for what is broken."""
         scores: Tensor = self.score(query, memory.projected)
         selected: Selected = self.selection(scores, query, memory.keep_mask, state)
+        selected = selected._replace(weights=self.dropout(selected.weights))
         return Attended(selected.weights.to(memory.values.dtype) @ memory.values, *selected)
 
     def _check(self, keys: Tensor, values: Tensor | None) -> None:
@@ -141,7 +129,12 @@ class Attention(nn.Module):
             )
 
 
-def _check_mask(keep_mask: Tensor, keys: Tensor) -> None:
+def check_mask(keep_mask: Tensor, keys: Tensor) -> None:
+    """Refuses a mask that is not boolean, or not for these keys `(*lead, K, Dk)`.
+
+    Raises:
+        ValueError: says what was given.
+    """
     if keep_mask.dtype != torch.bool:
         raise ValueError(f"keep_mask must be boolean (True = may attend), given {keep_mask.dtype}")
     target = (*keys.shape[:-2], keep_mask.shape[-2], keys.shape[-2])

@@ -7,6 +7,7 @@ value.
 
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 
@@ -17,14 +18,31 @@ class Memory(NamedTuple):
         projected: `(*lead, K, A)`, `score.project_keys(keys)`.
         values: `(*lead, K, Dv)`.
         keep_mask: boolean, broadcastable to `(*lead, Q, K)`, True = may attend; None = all may.
-        broken: boolean, `(*lead, K)`: True where key or value is not finite. Zeros stand in its place, and the
-            queries that may attend to it read NaN. None: nothing was replaced.
+        broken: boolean, `(*lead, K)`: True where key or value is not finite. Zeros stand in its place, and
+            the queries that may attend to it read NaN. None: nothing was replaced.
     """
 
     projected: Tensor
     values: Tensor
     keep_mask: Tensor | None = None
     broken: Tensor | None = None
+
+    def extended(self, projected: Tensor, values: Tensor) -> "Memory":
+        """A longer memory, with N more keys behind its own that every query may attend to.
+
+        Args:
+            projected: `(*lead, N, A)`.
+            values: `(*lead, N, Dv)`.
+        """
+        mask, broken = self.keep_mask, self.broken
+        if mask is not None:
+            # A mask that holds for all keys alike is spelled out first: it was not made for the new ones.
+            mask = _appended(mask.expand(*mask.shape[:-1], self.values.shape[-2]), values.shape[-2], True)
+        if broken is not None:
+            broken = _appended(broken, values.shape[-2], False)
+        return Memory(
+            torch.cat([self.projected, projected], -2), torch.cat([self.values, values], -2), mask, broken
+        )
 
 
 class Selected(NamedTuple):
@@ -47,11 +65,18 @@ class Selected(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """A reading: `context (*lead, Q, Dv)` and what `Selected` says of it."""
+    """A reading: `context (*lead, Q, Dv)` and what `Selected` says of it.
+
+    `weights` are None where nobody asked for them and a fused kernel read without them.
+    """
 
     context: Tensor
-    weights: Tensor
+    weights: Tensor | None
     state: Tensor | None = None
     log_prob: Tensor | None = None
     entropy: Tensor | None = None
     probabilities: Tensor | None = None
+
+
+def _appended(flags: Tensor, count: int, flag: bool) -> Tensor:
+    return torch.cat([flags, flags.new_full((*flags.shape[:-1], count), flag)], -1)

@@ -8,6 +8,7 @@ the query, done at every step of a decoder. `zoo.attention.memory` explains the 
 
 import math
 from abc import ABC, abstractmethod
+from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -26,9 +27,18 @@ class Score(nn.Module, ABC):
         heads: H; the last leading axis of queries and keys is then H, and each head has parameters of its
             own. None: one set of parameters for all leading axes.
 
+    Attributes:
+        is_product: True where the score is `query @ projected.mT`, which fused kernels know.
+        uses_query: False where the score is the same for every query.
+        uses_keys: False where the score is the same for all keys at a position.
+
     Raises:
         ValueError: if a size is below 1.
     """
+
+    is_product: ClassVar[bool] = False
+    uses_query: ClassVar[bool] = True
+    uses_keys: ClassVar[bool] = True
 
     def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
         super().__init__()
@@ -68,6 +78,8 @@ class Dot(Score):
     `reverse`: solved, once the state has learned to look like the annotation that it wants next.
     """
 
+    is_product: ClassVar[bool] = True
+
     def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
         super().__init__(query_size=query_size, key_size=key_size, heads=heads)
         self._require_equal_sizes()
@@ -102,6 +114,8 @@ class General(Score):
     Fails: where the match is not bilinear (is s far from h_i? is either of two features there?), and like
     `Dot` when the sizes of states grow. `reverse`: solved.
     """
+
+    is_product: ClassVar[bool] = True
 
     def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
         super().__init__(query_size=query_size, key_size=key_size, heads=heads)
@@ -244,6 +258,8 @@ class Location(Score):
         maximum_length: the largest K.
     """
 
+    uses_keys: ClassVar[bool] = False
+
     def __init__(
         self, *, query_size: int, key_size: int, heads: int | None = None, maximum_length: int
     ) -> None:
@@ -287,6 +303,9 @@ class Uniform(Score):
         key_size: Dk, not used.
         heads: not used.
     """
+
+    uses_query: ClassVar[bool] = False
+    uses_keys: ClassVar[bool] = False
 
     def project_keys(self, keys: Tensor) -> Tensor:
         """Nothing but the number of keys: `(*lead, K, 0)`."""

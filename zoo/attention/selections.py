@@ -27,9 +27,11 @@ class Selection(nn.Module, ABC):
     Attributes:
         samples: True where training draws keys at random and only `log_prob` leads a gradient to the scores:
             the loss then needs the term of `zoo.attention.reinforce`.
+        uses_query: True where the query itself says where to look, beside the scores.
     """
 
     samples: ClassVar[bool] = False
+    uses_query: ClassVar[bool] = False
 
     def __init__(self, *, query_size: int, heads: int | None = None) -> None:
         super().__init__()
@@ -216,6 +218,8 @@ class LocalPredictive(Selection):
         heads: H, or None.
         window: D >= 1, in keys to either side.
     """
+
+    uses_query: ClassVar[bool] = True
 
     def __init__(self, *, query_size: int, heads: int | None = None, window: int = 10) -> None:
         super().__init__(query_size=query_size, heads=heads)

@@ -18,8 +18,8 @@ def shield(
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Keys and values with zeros for what some query must not notice.
 
-    Where one mask holds for all queries, that is what no query may read; what may be read stays as it is. With
-    a mask for each query it is what is not finite: `spoil` then sets the outputs of those who may read it.
+    Where one mask holds for all queries, that is what no query may read; what may be read stays as it is.
+    With a mask for each query it is what is not finite: `spoil` sets the outputs of those who may read it.
 
     Args:
         keys: `(*lead, K, Dk)`.
@@ -31,14 +31,10 @@ def shield(
     """
     if keep_mask is None:
         return keys, values, None
-    broken = None
     if keep_mask.shape[-2] == 1:
-        harmless = keep_mask[..., 0, :]
+        harmless, broken = keep_mask[..., 0, :], None
     else:
-        # A sum is finite where all its terms are: one pass instead of two.
-        harmless = keys.sum(-1, dtype=at_least_float32(keys)).isfinite()
-        if values is not None:
-            harmless = harmless & values.sum(-1, dtype=at_least_float32(values)).isfinite()
+        harmless = finite_rows(keys) if values is None else finite_rows(keys) & finite_rows(values)
         broken = ~harmless
     harmless = harmless.unsqueeze(-1)
     return (
@@ -48,16 +44,20 @@ def shield(
     )
 
 
+def finite_rows(tensor: Tensor) -> Tensor:
+    """`(*lead, N)`: whether all of a row of `(*lead, N, D)` is finite: its sum tells, in one pass."""
+    return tensor.sum(-1, dtype=at_least_float32(tensor)).isfinite()
+
+
 def spoil(attended: Attended, memory: Memory) -> Attended:
     """NaN for the queries that may attend to what is broken, and for no other."""
     if memory.broken is None or memory.keep_mask is None:
         return attended
     queries = (memory.keep_mask & memory.broken.unsqueeze(-2)).any(-1)  # (*lead, Q)
-    return Attended(
-        *(
-            part
-            if part is None or not part.is_floating_point()
-            else part.masked_fill(queries if part.ndim == queries.ndim else queries.unsqueeze(-1), math.nan)
-            for part in attended
-        )
-    )
+
+    def spoilt(part: Tensor) -> Tensor:
+        return part.masked_fill(queries if part.ndim == queries.ndim else queries.unsqueeze(-1), math.nan)
+
+    parts = attended._asdict() | {"state": None}
+    broken = {name: spoilt(part) for name, part in parts.items() if part is not None}
+    return attended._replace(**broken)

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from zoo.attention import Attended, Attention, Memory, Score, Selection
 from zoo.batch import Padded
 from zoo.decoding import Step
+from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
 from zoo.spec import DataSpec
 
@@ -57,24 +58,6 @@ class Stepped(NamedTuple):
     features: Tensor
     state: DecoderState
     weights: Tensor | None = None
-
-
-class Decoded(NamedTuple):
-    """A teacher-forced pass over T target positions.
-
-    Attributes:
-        features: `(B, T, F)`, to be turned into logits.
-        queries: `(B, T, H)`, what attended: known before the reading, so a baseline may see it.
-        weights: `(B, T, K)` attention weights; None without attention.
-        log_prob: `(B, T)` of sampled readings; None where nothing is sampled.
-        entropy: `(B, T)` of the sampled distributions; None where nothing is sampled.
-    """
-
-    features: Tensor
-    queries: Tensor
-    weights: Tensor | None = None
-    log_prob: Tensor | None = None
-    entropy: Tensor | None = None
 
 
 class AttentionParts(NamedTuple):
@@ -417,16 +400,10 @@ class Seq2Seq(nn.Module):
                 raise ValueError(f"{name} must be at least 1, got {size}")
         if not 0 <= dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
-        if spec.source is None or spec.target is None:
-            raise ValueError(f"data set {spec.name!r} has no source and target text to translate between")
-        if tie_embeddings and spec.source.tokenizer != spec.target.tokenizer:
-            raise ValueError(
-                f"tie_embeddings needs one vocabulary for both sides; data set {spec.name!r} has two "
-                f"({spec.source.size} and {spec.target.size} entries): set data.tokenizer.joint=true"
-            )
+        source, target = both_sides(spec, tie_embeddings=tie_embeddings)
         self.query_size = hidden_size
-        self.embed_source = nn.Embedding(spec.source.size, embedding_size, padding_idx=spec.source.pad)
-        self.embed_target = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
+        self.embed_source = nn.Embedding(source.size, embedding_size, padding_idx=source.pad)
+        self.embed_target = nn.Embedding(target.size, embedding_size, padding_idx=target.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout)
         self.encoder = Encoder(sizes=sizes, bidirectional=bidirectional, reverse_source=reverse_source)
         self.decoder = decoder(sizes=sizes)
@@ -435,7 +412,7 @@ class Seq2Seq(nn.Module):
         feature_size = self.decoder.feature_size
         if tie_embeddings and feature_size != embedding_size:
             self.project, feature_size = nn.Linear(feature_size, embedding_size, bias=False), embedding_size
-        self.output = nn.Linear(feature_size, spec.target.size)
+        self.output = nn.Linear(feature_size, target.size)
         for embedding in (self.embed_source, self.embed_target):
             # Unit-variance embeddings (torch's default) would make tied logits far too large.
             nn.init.normal_(embedding.weight, std=embedding_size**-0.5)

@@ -1,0 +1,125 @@
+"""The networks of translation in small, and sentences for them."""
+
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import nn
+
+from zoo.attention import (
+    Additive,
+    Cosine,
+    Dot,
+    General,
+    Hard,
+    LinearConcat,
+    LocalMonotonic,
+    LocalPredictive,
+    Location,
+    ScaledDot,
+    Soft,
+    Uniform,
+)
+from zoo.batch import Padded
+from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
+from zoo.networks.recurrent import GRU, LSTM, Recurrent
+from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
+from zoo.networks.transformer import Transformer
+from zoo.spec import DataSpec, TextSpec
+
+SOURCE = TextSpec(tokenizer="source", size=11, maximum_length=20)
+TARGET = TextSpec(tokenizer="target", size=13, maximum_length=20)
+SPEC = DataSpec(name="toy", source=SOURCE, target=TARGET, test_hash="", vocabulary_hash="")
+SHARED = DataSpec(name="toy", source=SOURCE, target=SOURCE, test_hash="", vocabulary_hash="")
+
+DECODERS: dict[str, Callable[..., nn.Module]] = {
+    "none": FixedVectorDecoder,
+    "bahdanau": partial(BahdanauDecoder, attention={"score": Additive, "selection": Soft}),
+    "luong-feeding": partial(
+        LuongDecoder, attention={"score": General, "selection": Soft}, input_feeding=True
+    ),
+    "luong": partial(LuongDecoder, attention={"score": Dot, "selection": Soft}, input_feeding=False),
+    "luong-local-m": partial(
+        LuongDecoder,
+        attention={"score": General, "selection": partial(LocalMonotonic, window=2)},
+        input_feeding=False,
+    ),
+    "bahdanau-local-m": partial(
+        BahdanauDecoder, attention={"score": Additive, "selection": partial(LocalMonotonic, window=1)}
+    ),
+    "luong-local-p": partial(
+        LuongDecoder,
+        attention={"score": General, "selection": partial(LocalPredictive, window=2)},
+        input_feeding=True,
+    ),
+}
+
+
+def build(
+    decoder: str = "bahdanau", recurrent: type[Recurrent] = GRU, spec: DataSpec = SPEC, **changes: object
+) -> Seq2Seq:
+    torch.manual_seed(0)
+    sizes: dict[str, object] = {"embedding_size": 6, "hidden_size": 8, "layers": 2, "dropout": 0.0}
+    return Seq2Seq(spec=spec, decoder=DECODERS[decoder], recurrent=recurrent, **(sizes | changes))  # type: ignore[arg-type]
+
+
+def padded(*rows: list[int]) -> Padded:
+    size = max(map(len, rows))
+    ids = torch.tensor([row + [0] * (size - len(row)) for row in rows])
+    return Padded(ids, torch.tensor([len(row) for row in rows]))
+
+
+SOURCES = padded([4, 5, 6, 7, 3], [8, 3], [9, 10, 4, 3])
+INPUTS = padded([2, 5, 6, 7], [2, 8, 9, 10, 11, 12], [2, 4])
+
+
+def build_transformer(spec: DataSpec = SPEC, **changes: object) -> Transformer:
+    torch.manual_seed(0)
+    settings: dict[str, object] = {
+        "attention": {"score": ScaledDot, "selection": Soft},
+        "positions": Sinusoidal,
+        "model_size": 8,
+        "feed_forward_size": 12,
+        "heads": 2,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "dropout": 0.0,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "activation": nn.ReLU,
+        "tie_embeddings": False,
+    }
+    return Transformer(spec=spec, **(settings | changes))  # type: ignore[arg-type]
+
+
+def _reading(score: object, selection: object = Soft) -> dict[str, object]:
+    return {"attention": {"score": score, "selection": selection}}
+
+
+TRANSFORMERS: dict[str, dict[str, object]] = {
+    "post-norm": {},
+    "pre-norm": {"pre_norm": True, "activation": nn.GELU},
+    "window": {"window": 1, "positions": RotaryPositions},
+    "learned": {"positions": partial(Learned, maximum_length=20), "head_key_size": 3, "head_value_size": 5},
+    "rotary": {"positions": RotaryPositions, "encoder_layers": 1},
+    "additive": _reading(partial(Additive, hidden_size=5)),
+    "cosine": _reading(Cosine),
+    "location": _reading(partial(Location, maximum_length=20)),
+    "local-m": _reading(General, partial(LocalMonotonic, window=1)),
+    "local-p": _reading(Dot, partial(LocalPredictive, window=2)),
+    "uniform": _reading(Uniform),
+    "linear-concat": _reading(LinearConcat),
+    "hard": _reading(Dot, Hard),
+}
+"""Settings that differ from those of `build_transformer`."""
+
+NETWORKS: dict[str, Callable[..., Seq2Seq | Transformer]] = {
+    **{
+        f"{decoder}-{recurrent.__name__}": partial(build, decoder, recurrent)
+        for decoder in DECODERS
+        for recurrent in (GRU, LSTM)
+    },
+    **{
+        f"transformer-{name}": partial(build_transformer, **changes) for name, changes in TRANSFORMERS.items()
+    },
+}

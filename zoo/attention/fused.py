@@ -1,0 +1,56 @@
+"""Soft attention by products in one fused kernel, which never holds the weights."""
+
+from torch import Tensor
+from torch.nn import functional
+
+from zoo.attention.attention import Attention
+from zoo.attention.memory import Memory
+from zoo.attention.precision import at_least_float32
+from zoo.attention.selections import Soft
+
+_FEWEST_KEYS_ON_A_CPU = 128
+"""From here on the kernel is the faster one there (benchmarks/fused_attention.py)."""
+
+
+def can_fuse(attention: Attention, memory: Memory) -> bool:
+    """Whether there is a kernel for this attention, and it is the faster one for this memory."""
+    known = attention.score.is_product and type(attention.selection) is Soft
+    on_cpu = memory.values.device.type == "cpu"
+    return known and (not on_cpu or memory.values.shape[-2] >= _FEWEST_KEYS_ON_A_CPU)
+
+
+def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
+    """The context that `attention.read` has, but for rounding and for which weights are dropped.
+
+    Args:
+        attention: a score that is a product, and `Soft`.
+        query: `(*lead, Q, Dq)`.
+        memory: of that attention.
+
+    Returns:
+        `(*lead, Q, Dv)`.
+    """
+    assert isinstance(attention.selection, Soft)
+    (keys, values, mask, _), lead, empty = memory, query.shape[:-3], None
+    if query.device.type == "cpu":
+        # In bfloat16 the backward pass of a CPU's kernel takes many times as long as in float32.
+        query, keys, values = (tensor.to(at_least_float32(tensor)) for tensor in (query, keys, values))
+    if mask is not None:
+        # Not every kernel knows rows without a key: they read everything, and zeros in the end.
+        empty = ~mask.any(-1, keepdim=True)
+        mask = (mask | empty).expand(*lead, -1, -1, memory.values.shape[-2])
+    context = functional.scaled_dot_product_attention(
+        _four_axes(query),
+        _four_axes(keys),
+        _four_axes(values),
+        attn_mask=None if mask is None else _four_axes(mask),
+        dropout_p=attention.dropout.p if attention.training else 0.0,
+        scale=1 / attention.selection.temperature,
+    ).view(*query.shape[:-1], -1)
+    context = context.to(memory.values.dtype)
+    return context if empty is None else context.masked_fill(empty, 0.0)
+
+
+def _four_axes(tensor: Tensor) -> Tensor:
+    """Fused kernels have one axis for the batch."""
+    return tensor.flatten(0, -4) if tensor.ndim > 3 else tensor

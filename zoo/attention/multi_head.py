@@ -1,0 +1,199 @@
+"""Multi-head attention: h small attentions side by side, for every score and every selection."""
+
+from collections.abc import Callable
+
+from torch import Tensor, nn
+
+from zoo.attention.attention import Attention, check_mask
+from zoo.attention.fused import can_fuse, fused_context
+from zoo.attention.memory import Attended, Memory
+from zoo.attention.rotary import Rotary
+from zoo.attention.scores import ScaledDot, Score
+from zoo.attention.selections import Selection, Soft
+from zoo.attention.shield import shield, spoil
+
+
+class MultiHeadAttention(nn.Module):
+    """`MultiHead(Q, K, V) = Concat(head_1 ... head_h) W^O` (Vaswani et al. 2017, section 3.2.2).
+
+    `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`: queries, keys and values are projected, split among the
+    heads, each head attends by itself, and what they read is joined and projected back. The paper's score is
+    `ScaledDot` and its selection `Soft`; every other one of the library works as well, each head with
+    parameters of its own (but `Hard` and the local selections choose for each head apart).
+
+    Memories are prepared, extended and read as those of `Attention`:
+
+        attention = MultiHeadAttention(query_size=8, heads=2)
+        memory = attention.prepare(keys, keep_mask=padding_mask(lengths, keys.shape[1]))
+        context, weights, *_ = attention(query, memory)
+
+    Where this leaves the paper: the projections may have biases, as `torch.nn.MultiheadAttention` has.
+
+    Args:
+        query_size: features of queries and of what is returned, the paper's d_model.
+        heads: h.
+        key_size: features of keys; None: `query_size`.
+        value_size: features of values; None: `key_size`.
+        head_key_size: d_k, of a head's queries and keys; None: `query_size / heads`.
+        head_value_size: d_v, of a head's values; None: `query_size / heads`.
+        score: completed here with the heads and their sizes.
+        selection: completed likewise.
+        rotary: turns queries and keys by their positions; for attention of a sequence to itself.
+        dropout: of the weights.
+        bias: whether the projections have biases.
+
+    Raises:
+        ValueError: if `query_size` cannot be divided among the heads and their size is not given.
+    """
+
+    def __init__(
+        self,
+        *,
+        query_size: int,
+        heads: int,
+        key_size: int | None = None,
+        value_size: int | None = None,
+        head_key_size: int | None = None,
+        head_value_size: int | None = None,
+        score: Callable[..., Score] = ScaledDot,
+        selection: Callable[..., Selection] = Soft,
+        rotary: Callable[..., Rotary] | None = None,
+        dropout: float = 0.0,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        if (head_key_size is None or head_value_size is None) and query_size % heads:
+            raise ValueError(f"query_size={query_size} cannot be divided among heads={heads}")
+        key_size = query_size if key_size is None else key_size
+        value_size = key_size if value_size is None else value_size
+        d_k = query_size // heads if head_key_size is None else head_key_size
+        d_v = query_size // heads if head_value_size is None else head_value_size
+        self.query_size, self.key_size, self.value_size, self.heads = query_size, key_size, value_size, heads
+        self.attention = Attention(
+            score=score(query_size=d_k, key_size=d_k, heads=heads),
+            selection=selection(query_size=d_k, heads=heads),
+            dropout=dropout,
+        )
+        uses_query = self.attention.score.uses_query or self.attention.selection.uses_query
+        # What nothing looks at is not projected: parameters without a gradient stop distributed training.
+        self.W_Q = nn.Linear(query_size, heads * d_k, bias=bias) if uses_query else None
+        self.W_K = nn.Linear(key_size, heads * d_k, bias=bias) if self.attention.score.uses_keys else None
+        self.W_V = nn.Linear(value_size, heads * d_v, bias=bias)
+        self.W_O = nn.Linear(heads * d_v, query_size, bias=bias)
+        for projection in (self.W_Q, self.W_K, self.W_V, self.W_O):
+            if projection is not None:
+                nn.init.xavier_uniform_(projection.weight)
+                if bias:
+                    nn.init.zeros_(projection.bias)
+        self.rotary = None if rotary is None else rotary(size=d_k)
+
+    def prepare(self, keys: Tensor, values: Tensor | None = None, keep_mask: Tensor | None = None) -> Memory:
+        """Projects keys and values, once for all queries.
+
+        Args:
+            keys: `(*lead, K, key_size)`.
+            values: `(*lead, K, value_size)`; None: the keys are read.
+            keep_mask: boolean, broadcastable to `(*lead, Q, K)`, True = may attend; None = all may.
+
+        Returns:
+            A memory with an axis for the heads, `(*lead, h, K, ...)`.
+
+        Raises:
+            ValueError: if shapes disagree or the mask is not boolean.
+        """
+        self._check(keys, values)
+        if keep_mask is not None:
+            keep_mask = keep_mask.expand(1, -1) if keep_mask.ndim == 1 else keep_mask
+            check_mask(keep_mask, keys)
+        keys, values, broken = shield(keys, values, keep_mask)
+        projected, values = self._project(keys, values, first=0)
+        if keep_mask is not None and keep_mask.ndim > 2:
+            keep_mask = keep_mask.unsqueeze(-3)
+        return Memory(projected, values, keep_mask, None if broken is None else broken.unsqueeze(-2))
+
+    def extend(self, memory: Memory, keys: Tensor, values: Tensor | None = None) -> Memory:
+        """A longer memory, see `Attention.extend`: the cache of a decoder that goes step by step."""
+        self._check(keys, values)
+        projected, values = self._project(keys, values, first=memory.values.shape[-2])
+        return memory.extended(projected, values)
+
+    def init_state(self, memory: Memory) -> Tensor | None:
+        """The selection's state `(*lead, 1, h)` before the first reading; None: none."""
+        state = self.attention.init_state(memory)
+        return None if state is None else state.transpose(-2, -1)
+
+    def forward(
+        self, query: Tensor, memory: Memory, state: Tensor | None = None, *, weights: bool = True
+    ) -> Attended:
+        """Reads the memory.
+
+        Args:
+            query: `(*lead, Q, query_size)`. With rotary positions the last query stands at the last key.
+            memory: what `prepare` or `extend` returned.
+            state: `(*lead, Q, h)`, `init_state` or that of the previous reading; None: the queries are all
+                steps of one sequence, from its first on.
+            weights: False may leave them None, which lets a fused kernel read where it is the faster one.
+
+        Returns:
+            The context `(*lead, Q, query_size)` and every head's weights `(*lead, h, Q, K)`. Sampled heads
+            are independent, so `log_prob` and `entropy (*lead, Q)` are sums over them.
+
+        Raises:
+            ValueError: if the query's size does not fit.
+        """
+        if query.shape[-1] != self.query_size:
+            raise ValueError(f"query_size={self.query_size}, given a query of size {query.shape[-1]}")
+        heads = self.project_query(query, first=memory.values.shape[-2] - query.shape[-2])
+        return self.join(self.read(heads, memory, state, weights=weights))
+
+    def project_query(self, query: Tensor, *, first: int) -> Tensor:
+        """The queries of every head, `(*lead, h, Q, d_k)`; the first one stands at the position `first`."""
+        return self._positioned(self.W_Q, query, first)
+
+    def read(self, query: Tensor, memory: Memory, state: Tensor | None, *, weights: bool) -> Attended:
+        """`forward` between the projections: queries `(*lead, h, Q, d_k)` read `(*lead, h, Q, d_v)`."""
+        if not weights and can_fuse(self.attention, memory):
+            attended = Attended(fused_context(self.attention, query, memory), None)
+        else:
+            state = None if state is None else state.transpose(-2, -1)
+            attended = self.attention.read(query, memory, state)
+        return spoil(attended, memory)
+
+    def join(self, attended: Attended) -> Attended:
+        """Concatenates and projects what the heads read."""
+        context, weights, state, log_prob, entropy, probabilities = attended
+        return Attended(
+            self.W_O(context.transpose(-3, -2).flatten(-2)),
+            weights,
+            None if state is None else state.transpose(-2, -1),
+            None if log_prob is None else log_prob.sum(-2),
+            None if entropy is None else entropy.sum(-2),
+            probabilities,
+        )
+
+    def _project(self, keys: Tensor, values: Tensor | None, *, first: int) -> tuple[Tensor, Tensor]:
+        heads = self._split(self.W_V, keys if values is None else values)
+        return self.attention.score.project_keys(self._positioned(self.W_K, keys, first)), heads
+
+    def _split(self, projection: nn.Linear | None, rows: Tensor) -> Tensor:
+        """`(*lead, N, D)` to `(*lead, h, N, d)`; without a projection every head has all of D."""
+        if projection is None:
+            return rows.unsqueeze(-3).expand(*rows.shape[:-2], self.heads, *rows.shape[-2:])
+        heads: Tensor = projection(rows).unflatten(-1, (self.heads, -1)).transpose(-3, -2)
+        return heads
+
+    def _positioned(self, projection: nn.Linear | None, rows: Tensor, first: int) -> Tensor:
+        heads = self._split(projection, rows)
+        return heads if projection is None or self.rotary is None else self.rotary(heads, first)
+
+    def _check(self, keys: Tensor, values: Tensor | None) -> None:
+        for name, size, tensor in (
+            ("key", self.key_size, keys),
+            ("value", self.value_size, keys if values is None else values),
+        ):
+            if tensor.shape[-1] != size:
+                raise ValueError(f"{name}_size={size}, given {name}s of size {tensor.shape[-1]}")
+        if values is not None and values.shape[:-1] != keys.shape[:-1]:
+            raise ValueError(
+                f"each key needs one value, given keys {tuple(keys.shape)} and values {tuple(values.shape)}"
+            )

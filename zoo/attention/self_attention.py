@@ -1,0 +1,131 @@
+"""Attention of a sequence to itself: to all of it, to what stands before, or only to what is near."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from zoo.attention.masks import causal_mask, combine
+from zoo.attention.memory import Attended, Memory
+from zoo.attention.multi_head import MultiHeadAttention
+from zoo.attention.scores import Location
+from zoo.attention.shield import finite_rows
+
+_SMALLEST_BLOCK = 32
+"""Queries that share one slice of keys at the least: small ones are slow."""
+
+
+class SelfAttention(nn.Module):
+    """Every position is a query, a key and a value (Vaswani et al. 2017, section 3.2.3).
+
+    With a window of r it is the restricted self-attention of section 4, for sequences of any length: blocks
+    of neighbouring queries read one slice of keys each, so time and memory grow with N r instead of N². The
+    paper's neighbourhood "of size r" has r/2 positions to either side, this one r.
+
+    Args:
+        attention: of queries, keys and values of one size.
+        causal: a position sees itself and those before it, as a decoder's must.
+        window: r >= 1; a position sees itself and the r nearest to either side (the r before it where
+            causal). None: all of them.
+
+    Raises:
+        ValueError: if the sizes of the attention differ, the window is too small, or the score knows
+            positions by their number, which a window does not have.
+    """
+
+    def __init__(
+        self, *, attention: MultiHeadAttention, causal: bool = False, window: int | None = None
+    ) -> None:
+        super().__init__()
+        if not attention.query_size == attention.key_size == attention.value_size:
+            raise ValueError(
+                f"a sequence that attends to itself has one size, given query_size={attention.query_size}, "
+                f"key_size={attention.key_size} and value_size={attention.value_size}"
+            )
+        if window is not None and window < 1:
+            raise ValueError(f"window={window}, must be at least 1")
+        if window is not None and isinstance(attention.attention.score, Location):
+            raise ValueError(
+                f"Location weighs positions by their number in the sequence, window={window} slices it"
+            )
+        self.attention, self.causal, self.window = attention, causal, window
+
+    def forward(self, inputs: Tensor, keep_mask: Tensor | None = None, *, weights: bool = True) -> Attended:
+        """Reads a whole sequence.
+
+        Args:
+            inputs: `(*lead, N, D)`.
+            keep_mask: boolean, `(*lead, N)`, True = may be attended to; None = all may.
+            weights: False may leave them None, which is faster.
+
+        Returns:
+            The context `(*lead, N, D)`, and weights `(*lead, h, N, N)`.
+        """
+        if self.window is not None and self.window < inputs.shape[-2] - 1:
+            return self._near(inputs, keep_mask, self.window, weights=weights)
+        mask = None if keep_mask is None else keep_mask.unsqueeze(-2)
+        if self.causal:
+            size = inputs.shape[-2]
+            mask = combine(mask, causal_mask(size, size, device=inputs.device))
+        attended: Attended = self.attention(
+            inputs, self.attention.prepare(inputs, keep_mask=mask), weights=weights
+        )
+        return attended
+
+    def init_memory(self, inputs: Tensor) -> Memory:
+        """The empty memory before the first step, for inputs like `(*lead, 1, D)`."""
+        return self.attention.prepare(inputs[..., :0, :])
+
+    def step(self, inputs: Tensor, memory: Memory) -> tuple[Attended, Memory]:
+        """One more position `(*lead, 1, D)`, which sees those of the memory and itself.
+
+        Returns:
+            What it read, and the memory with it.
+        """
+        memory = self.attention.extend(memory, inputs)
+        near = memory
+        if self.window is not None:
+            near = Memory(*(part[..., -self.window - 1 :, :] for part in memory[:2]))
+        last = memory.values.shape[-2] - 1
+        query = self.attention.project_query(inputs, first=last)
+        return self.attention.join(self.attention.read(query, near, None, weights=True)), memory
+
+    def _near(self, inputs: Tensor, keep_mask: Tensor | None, window: int, *, weights: bool) -> Attended:
+        """Each block of queries reads its own keys and the window's to either side."""
+        size, ahead = inputs.shape[-2], 0 if self.causal else window
+        block = max(window, _SMALLEST_BLOCK)
+        blocks = -(-size // block)
+        margins = (
+            window,
+            blocks * block - size + ahead,
+        )  # the keys before the first block and behind the last
+
+        def slices(rows: Tensor) -> Tensor:
+            """`(*lead, h, N, A)` to `(*lead, blocks, h, keys, A)`."""
+            padded = pad(rows, (0, 0, *margins))
+            return padded.unfold(-2, window + block + ahead, block).movedim(-3, -4).transpose(-1, -2)
+
+        harmless = finite_rows(inputs)
+        kept = torch.ones_like(harmless) if keep_mask is None else keep_mask
+        memory = self.attention.prepare(torch.where((harmless & kept).unsqueeze(-1), inputs, 0.0))
+        # (*lead, blocks, 1, keys): what is neither padding nor beyond the ends; what is not finite
+        real, broken = (slices(flags[..., None, :, None])[..., 0] for flags in (kept, ~harmless))
+        key = torch.arange(window + block + ahead, device=inputs.device)
+        query = torch.arange(block, device=inputs.device)[:, None]
+        mask = real.unsqueeze(-2) & (key >= query) & (key <= query + window + ahead)
+        near = Memory(slices(memory.projected), slices(memory.values), mask, broken)
+        heads = pad(self.attention.project_query(inputs, first=0), (0, 0, 0, blocks * block - size))
+        heads = heads.unflatten(-2, (blocks, block)).movedim(-3, -4)  # (*lead, blocks, h, block, d)
+        read = self.attention.read(heads, near, None, weights=weights)
+
+        def whole(rows: Tensor) -> Tensor:
+            """`(*lead, blocks, h, block, A)` to `(*lead, h, N, A)`."""
+            return rows.movedim(-4, -3).flatten(-3, -2)[..., :size, :]
+
+        spread = None
+        if read.weights is not None:
+            place = (key + block * torch.arange(blocks, device=inputs.device)[:, None, None, None]).expand_as(
+                read.weights
+            )
+            wide = read.weights.new_zeros(*read.weights.shape[:-1], sum(margins) + size)
+            spread = whole(wide.scatter(-1, place, read.weights))[..., window : window + size]
+        return self.attention.join(Attended(whole(read.context), spread))

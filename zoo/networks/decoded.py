@@ -1,0 +1,41 @@
+"""What the networks of translation have in common."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from zoo.spec import DataSpec, TextSpec
+
+
+class Decoded(NamedTuple):
+    """A teacher-forced pass over T target positions.
+
+    Attributes:
+        features: `(B, T, F)`, to be turned into logits.
+        queries: `(B, T, H)`, what attended: known before the reading, so a baseline may see it.
+        weights: `(B, T, K)` attention weights; None without attention, or where nobody needs them.
+        log_prob: `(B, T)` of sampled readings; None where nothing is sampled.
+        entropy: `(B, T)` of the sampled distributions; None where nothing is sampled.
+    """
+
+    features: Tensor
+    queries: Tensor
+    weights: Tensor | None = None
+    log_prob: Tensor | None = None
+    entropy: Tensor | None = None
+
+
+def both_sides(spec: DataSpec, *, tie_embeddings: bool) -> tuple[TextSpec, TextSpec]:
+    """Source and target of the data.
+
+    Raises:
+        ValueError: one is missing, or they have two vocabularies where one matrix is to serve both.
+    """
+    if spec.source is None or spec.target is None:
+        raise ValueError(f"data set {spec.name!r} has no source and target text to translate between")
+    if tie_embeddings and spec.source.tokenizer != spec.target.tokenizer:
+        raise ValueError(
+            f"tie_embeddings needs one vocabulary for both sides; data set {spec.name!r} has two "
+            f"({spec.source.size} and {spec.target.size} entries): set data.tokenizer.joint=true"
+        )
+    return spec.source, spec.target

@@ -1,0 +1,99 @@
+"""Where a token stands: three ways to let attention, which knows no order, tell positions apart.
+
+Each adds what it knows to embeddings, or has a `rotary` that turns queries and keys instead.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import partial
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention import Rotary
+
+
+class Positions(nn.Module, ABC):
+    """What is added to embeddings.
+
+    Args:
+        size: D, of embeddings.
+
+    Attributes:
+        rotary: what turns the queries and keys of self-attention; None: nothing does.
+    """
+
+    rotary: Callable[..., Rotary] | None = None
+
+    def __init__(self, *, size: int) -> None:
+        super().__init__()
+        self.size = size
+
+    @abstractmethod
+    def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
+        """Embeddings `(*lead, N, D)` that know their positions `first, first + 1, ...`."""
+
+
+class Sinusoidal(Positions):
+    """`PE(pos, 2i) = sin(pos / 10000^(2i/D))`, `PE(pos, 2i+1) = cos(...)` (Vaswani et al. 2017, section 3.5).
+
+    Nothing is learned, and any length works, if not as well as those of training.
+    """
+
+    def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
+        """See `Positions`."""
+        device = embedded.device
+        position = torch.arange(first, first + embedded.shape[-2], device=device, dtype=torch.float32)
+        pair = torch.arange(0, self.size, 2, device=device, dtype=torch.float32)
+        angle = position[:, None] * 10_000.0 ** (-pair / self.size)
+        waves = torch.stack([angle.sin(), angle.cos()], -1).flatten(-2)[:, : self.size]
+        return embedded + waves.to(embedded.dtype)
+
+
+class Learned(Positions):
+    """A learned vector for each position (Gehring et al. 2017; row E of Vaswani et al. 2017, table 3).
+
+    Args:
+        size: D.
+        maximum_length: positions that there are vectors for.
+
+    Raises:
+        ValueError: there is no position.
+    """
+
+    def __init__(self, *, size: int, maximum_length: int) -> None:
+        super().__init__(size=size)
+        if maximum_length < 1:
+            raise ValueError(f"maximum_length must be at least 1, got {maximum_length}")
+        self.vectors = nn.Parameter(torch.randn(maximum_length, size) * size**-0.5)
+
+    def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
+        """See `Positions`.
+
+        Raises:
+            ValueError: the sequence is longer than what was learned.
+        """
+        end = first + embedded.shape[-2]
+        if end > len(self.vectors):
+            raise ValueError(
+                f"learned positions end at maximum_length={len(self.vectors)}, given {end} tokens; sinusoidal"
+                " and rotary ones have no end"
+            )
+        return embedded + self.vectors[first:end]
+
+
+class RotaryPositions(Positions):
+    """Nothing is added: self-attention turns queries and keys (Su et al. 2021; see `zoo.attention.Rotary`).
+
+    Args:
+        size: D.
+        base: of the wavelengths.
+    """
+
+    def __init__(self, *, size: int, base: float = 10_000.0) -> None:
+        super().__init__(size=size)
+        self.rotary = partial(Rotary, base=base)
+
+    def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
+        """See `Positions`."""
+        return embedded

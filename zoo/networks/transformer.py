@@ -1,0 +1,478 @@
+"""The Transformer: attention is all there is (Vaswani et al. 2017).
+
+An encoder of N layers turns the source into annotations; a decoder of N layers attends to them and to what
+it has written. Both are stacks that serve alone: an encoder for whatever is a sequence of vectors, a decoder
+over any memory (a sentence, the grid of a picture), or without one as a language model.
+
+Shapes: B sentences, W hypotheses of each, K source and T target positions, D model size, h heads.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention import Attended, Memory, MultiHeadAttention, Score, Selection, SelfAttention, Soft
+from zoo.batch import Padded
+from zoo.decoding import Step
+from zoo.networks.decoded import Decoded, both_sides
+from zoo.networks.positions import Positions
+from zoo.spec import DataSpec
+
+
+class Settings(NamedTuple):
+    """What all layers have in common.
+
+    Attributes:
+        model_size: d_model, D.
+        feed_forward_size: d_ff, hidden units of the feed-forward networks.
+        heads: h.
+        score: of every attention.
+        selection: of the attention to the memory; self-attention is soft.
+        head_key_size: d_k; None: D / h.
+        head_value_size: d_v; None: D / h.
+        positions: may turn the queries and keys of self-attention.
+        window: self-attention reads that many positions to either side; None: all.
+        activation: of the feed-forward networks.
+        dropout: of every sublayer's output (section 5.4).
+        attention_dropout: of attention weights.
+        activation_dropout: inside the feed-forward networks.
+        pre_norm: normalises what goes into a sublayer instead of what comes out.
+    """
+
+    model_size: int
+    feed_forward_size: int
+    heads: int
+    score: Callable[..., Score]
+    selection: Callable[..., Selection]
+    head_key_size: int | None
+    head_value_size: int | None
+    rotary: Callable[..., nn.Module] | None
+    window: int | None
+    activation: Callable[[], nn.Module]
+    dropout: float
+    attention_dropout: float
+    activation_dropout: float
+    pre_norm: bool
+
+    def self_attention(self, *, causal: bool) -> SelfAttention:
+        """Attention of a sequence to itself."""
+        return SelfAttention(
+            attention=self._attention(selection=Soft, rotary=self.rotary), causal=causal, window=self.window
+        )
+
+    def memory_attention(self, memory_size: int) -> MultiHeadAttention:
+        """Attention to a memory of that many features."""
+        return self._attention(selection=self.selection, key_size=memory_size)
+
+    def _attention(self, **others: object) -> MultiHeadAttention:
+        return MultiHeadAttention(
+            query_size=self.model_size,
+            heads=self.heads,
+            head_key_size=self.head_key_size,
+            head_value_size=self.head_value_size,
+            score=self.score,
+            dropout=self.attention_dropout,
+            **others,  # type: ignore[arg-type]
+        )
+
+
+class Residual(nn.Module):
+    """The connection around a sublayer: `LayerNorm(x + Dropout(Sublayer(x)))` (sections 3.1 and 5.4).
+
+    With `pre_norm` it is `x + Dropout(Sublayer(LayerNorm(x)))` (Xiong et al. 2020), which trains deep stacks
+    without a warm-up.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.norm, self.dropout = nn.LayerNorm(settings.model_size), nn.Dropout(settings.dropout)
+        self.pre_norm = settings.pre_norm
+
+    def enter(self, x: Tensor) -> Tensor:
+        """What the sublayer sees."""
+        seen: Tensor = self.norm(x) if self.pre_norm else x
+        return seen
+
+    def leave(self, x: Tensor, output: Tensor) -> Tensor:
+        """What follows when the sublayer made `output` of it."""
+        total: Tensor = x + self.dropout(output)
+        return total if self.pre_norm else self.norm(total)
+
+
+class FeedForward(nn.Sequential):
+    """`FFN(x) = max(0, x W_1 + b_1) W_2 + b_2`, at each position by itself (section 3.3)."""
+
+    def __init__(self, settings: Settings) -> None:
+        inner, outer = settings.feed_forward_size, settings.model_size
+        W_1, W_2 = nn.Linear(outer, inner), nn.Linear(inner, outer)
+        for layer in (W_1, W_2):
+            nn.init.xavier_uniform_(layer.weight)
+            nn.init.zeros_(layer.bias)
+        super().__init__(W_1, settings.activation(), nn.Dropout(settings.activation_dropout), W_2)
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention, then a feed-forward network (section 3.1)."""
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__()
+        self.self_attention, self.residual_1 = settings.self_attention(causal=False), Residual(settings)
+        self.feed_forward, self.residual_2 = FeedForward(settings), Residual(settings)
+
+    def forward(self, x: Tensor, keep_mask: Tensor | None, *, weights: bool) -> tuple[Tensor, Tensor | None]:
+        """`(B, N, D)` to the same, and weights `(B, h, N, N)` where asked for."""
+        attended = self.self_attention(self.residual_1.enter(x), keep_mask, weights=weights)
+        x = self.residual_1.leave(x, attended.context)
+        x = self.residual_2.leave(x, self.feed_forward(self.residual_2.enter(x)))
+        return x, attended.weights
+
+
+class TransformerEncoder(nn.Module):
+    """N layers over a sequence of vectors.
+
+    Args:
+        settings: of the layers.
+        layers: N.
+    """
+
+    def __init__(self, settings: Settings, *, layers: int) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(layers))
+        # Sublayers that normalise what goes in leave the sum of all of them as it is.
+        self.norm = nn.LayerNorm(settings.model_size) if settings.pre_norm else nn.Identity()
+
+    def forward(
+        self, inputs: Tensor, keep_mask: Tensor | None = None, *, weights: bool = False
+    ) -> tuple[Tensor, list[Tensor | None]]:
+        """Encodes `(B, N, D)`, of which `keep_mask (B, N)` says what may be attended to.
+
+        Returns:
+            Annotations `(B, N, D)`, and each layer's weights `(B, h, N, N)`, None where not asked for.
+        """
+        maps = []
+        for layer in self.layers:
+            inputs, read = layer(inputs, keep_mask, weights=weights)
+            maps.append(read)
+        return self.norm(inputs), maps
+
+
+class LayerState(NamedTuple):
+    """What a decoder's layer carries from step to step, all `(B, W, ...)`.
+
+    Attributes:
+        cache: keys and values of what was written, `(B, W, h, T, ...)`.
+        selection: `(B, W, h)`, the state of the attention to the memory (positions of local attention); None
+            where it has none.
+    """
+
+    cache: Memory
+    selection: Tensor | None
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, attention to a memory, a feed-forward network (section 3.1).
+
+    Args:
+        settings: of the layer.
+        memory_size: features of the memory; None: there is none, and no attention to it.
+    """
+
+    def __init__(self, settings: Settings, *, memory_size: int | None) -> None:
+        super().__init__()
+        self.self_attention, self.residual_1 = settings.self_attention(causal=True), Residual(settings)
+        if memory_size is not None:
+            self.memory_attention, self.residual_2 = (
+                settings.memory_attention(memory_size),
+                Residual(settings),
+            )
+        self.feed_forward, self.residual_3 = FeedForward(settings), Residual(settings)
+
+    def init_state(self, like: Tensor, memory: Memory | None) -> LayerState:
+        """The state before the first token, W = 1, for inputs like `(B, 1, D)`."""
+        cache = self.self_attention.init_memory(like.unsqueeze(-2))
+        return LayerState(cache, None if memory is None else self.memory_attention.init_state(memory))
+
+    def step(
+        self, x: Tensor, state: LayerState, memory: Memory | None
+    ) -> tuple[Tensor, LayerState, Attended | None]:
+        """One more position `(B, W, D)` of every hypothesis; what it read of the memory."""
+        # Each hypothesis attends to itself alone: W is a leading axis here, and the query axis below.
+        own, cache = self.self_attention.step(self.residual_1.enter(x).unsqueeze(-2), state.cache)
+        x = self.residual_1.leave(x, own.context.squeeze(-2))
+        x, attended = self._read(x, memory, state.selection, weights=True)
+        return x, LayerState(cache, None if attended is None else attended.state), attended
+
+    def forward(
+        self, x: Tensor, memory: Memory | None, *, weights: bool
+    ) -> tuple[Tensor, Tensor, Tensor | None, Attended | None]:
+        """A whole target `(B, T, D)`: the same as T steps.
+
+        Returns:
+            The output, the queries of the memory `(B, T, D)`, weights `(B, h, T, T)` of the self-attention
+            where asked for, and what was read of the memory.
+        """
+        own = self.self_attention(self.residual_1.enter(x), weights=weights)
+        query = self.residual_1.leave(x, own.context)
+        x, attended = self._read(query, memory, None, weights=weights)
+        return x, query, own.weights, attended
+
+    def _read(
+        self, x: Tensor, memory: Memory | None, state: Tensor | None, *, weights: bool
+    ) -> tuple[Tensor, Attended | None]:
+        """The two sublayers behind self-attention."""
+        attended = None
+        if memory is not None:
+            attended = self.memory_attention(self.residual_2.enter(x), memory, state, weights=weights)
+            x = self.residual_2.leave(x, attended.context)
+        return self.residual_3.leave(x, self.feed_forward(self.residual_3.enter(x))), attended
+
+
+class StackRead(NamedTuple):
+    """What a decoder stack made of T positions.
+
+    Attributes:
+        features: `(B, T, D)`.
+        queries: `(B, T, D)`, what the first layer asked the memory.
+        own: each layer's weights `(B, h, T, T)` over the target itself; None where not asked for.
+        read: what each layer read of the memory; None without one.
+    """
+
+    features: Tensor
+    queries: Tensor
+    own: list[Tensor | None]
+    read: list[Attended | None]
+
+
+class TransformerDecoder(nn.Module):
+    """N layers that write a sequence, each position seeing those before it and a memory.
+
+    Args:
+        settings: of the layers.
+        layers: N.
+        memory_size: features of the memory; None: there is none (a language model).
+    """
+
+    def __init__(self, settings: Settings, *, layers: int, memory_size: int | None) -> None:
+        super().__init__()
+        self.model_size, self.memory_size = settings.model_size, memory_size
+        self.layers = nn.ModuleList(DecoderLayer(settings, memory_size=memory_size) for _ in range(layers))
+        self.norm = nn.LayerNorm(settings.model_size) if settings.pre_norm else nn.Identity()
+
+    def prepare(self, annotations: Tensor, keep_mask: Tensor | None = None) -> list[Memory]:
+        """Each layer reads a memory `(B, K, memory_size)`, of which `keep_mask (B, K)` says what may be read."""
+        mask = None if keep_mask is None else keep_mask.unsqueeze(-2)
+        layers = (cast(DecoderLayer, layer) for layer in self.layers)
+        return [layer.memory_attention.prepare(annotations, keep_mask=mask) for layer in layers]
+
+    def init_state(self, like: Tensor, memories: Sequence[Memory] = ()) -> list[LayerState]:
+        """The state before the first position, W = 1.
+
+        Args:
+            like: `(B, ...)`, of the sentences' number, dtype and device.
+            memories: what `prepare` returned.
+        """
+        empty = like.new_zeros(len(like), 1, self.model_size)
+        return [layer.init_state(empty, memory) for layer, memory in self._with(memories)]
+
+    def step(
+        self, inputs: Tensor, state: Sequence[LayerState], memories: Sequence[Memory] = ()
+    ) -> tuple[Tensor, list[LayerState], list[Attended | None]]:
+        """One more position `(B, W, D)`; the new state, and what each layer read of the memory."""
+        states, read = [], []
+        for (layer, memory), own in zip(self._with(memories), state, strict=True):
+            inputs, own, attended = layer.step(inputs, own, memory)
+            states.append(own)
+            read.append(attended)
+        return self.norm(inputs), states, read
+
+    def forward(self, inputs: Tensor, memories: Sequence[Memory] = (), *, weights: bool = False) -> StackRead:
+        """Reads a whole target `(B, T, D)`: the same as T steps."""
+        queries, own, read = [], [], []
+        for layer, memory in self._with(memories):
+            inputs, query, own_weights, attended = layer(inputs, memory, weights=weights)
+            queries.append(query)
+            own.append(own_weights)
+            read.append(attended)
+        return StackRead(self.norm(inputs), queries[0], own, read)
+
+    def _with(self, memories: Sequence[Memory]) -> list[tuple[DecoderLayer, Memory | None]]:
+        """Each layer with its memory.
+
+        Raises:
+            ValueError: if there are memories for another number of layers.
+        """
+        layers = [cast(DecoderLayer, layer) for layer in self.layers]
+        expected = 0 if self.memory_size is None else len(layers)
+        if len(memories) != expected:
+            raise ValueError(
+                f"this decoder reads {expected} memories (`prepare` makes them), given {len(memories)}"
+            )
+        return [(layer, memories[n] if memories else None) for n, layer in enumerate(layers)]
+
+
+class Transformer(nn.Module):
+    """Encoder, decoder and embeddings: translates padded ids into features, log-probabilities and weights.
+
+    Embeddings are multiplied with sqrt(D) and share their matrix with the output where `tie_embeddings`
+    (section 3.4). What the paper leaves open: matrices start as Glorot & Bengio 2010 (uniform), biases at
+    zero.
+
+    Args:
+        spec: the data's vocabularies.
+        attention: `{score, selection}`; the score of every attention, the selection of the one to the source.
+        positions: how tokens know where they stand, completed here with the size.
+        model_size: d_model, D.
+        feed_forward_size: d_ff.
+        heads: h.
+        encoder_layers: N of the encoder.
+        decoder_layers: N of the decoder.
+        dropout: of every sublayer's output and of the sums of embeddings and positions (P_drop).
+        attention_dropout: of attention weights.
+        activation_dropout: inside the feed-forward networks.
+        activation: of the feed-forward networks.
+        pre_norm: normalises what goes into a sublayer, not what comes out as in the paper.
+        window: self-attention reads that many positions to either side (section 4); None: all.
+        head_key_size: d_k; None: D / h.
+        head_value_size: d_v; None: D / h.
+        tie_embeddings: source, target and output share one matrix.
+
+    Raises:
+        ValueError: if a size is below 1 or cannot be divided among the heads, a dropout is no probability
+            below 1, the data has no text, or the vocabularies cannot be shared.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        attention: Mapping[str, Callable[..., nn.Module]],
+        positions: Callable[..., Positions],
+        model_size: int,
+        feed_forward_size: int,
+        heads: int,
+        encoder_layers: int,
+        decoder_layers: int,
+        dropout: float,
+        attention_dropout: float,
+        activation_dropout: float,
+        activation: Callable[[], nn.Module],
+        pre_norm: bool = False,
+        window: int | None = None,
+        head_key_size: int | None = None,
+        head_value_size: int | None = None,
+        tie_embeddings: bool = True,
+    ) -> None:
+        super().__init__()
+        sizes = {
+            "model_size": model_size,
+            "feed_forward_size": feed_forward_size,
+            "heads": heads,
+            "encoder_layers": encoder_layers,
+            "decoder_layers": decoder_layers,
+            "head_key_size": head_key_size,
+            "head_value_size": head_value_size,
+        }
+        for name, size in sizes.items():
+            if size is not None and size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        dropouts = {
+            "dropout": dropout,
+            "attention_dropout": attention_dropout,
+            "activation_dropout": activation_dropout,
+        }
+        for name, share in dropouts.items():
+            if not 0 <= share < 1:
+                raise ValueError(f"{name} must be at least 0 and below 1, got {share}")
+        self.query_size = model_size
+        source, target = both_sides(spec, tie_embeddings=tie_embeddings)
+        self.embed_source = nn.Embedding(source.size, model_size, padding_idx=source.pad)
+        self.embed_target = nn.Embedding(target.size, model_size, padding_idx=target.pad)
+        self.source_positions, self.target_positions = positions(size=model_size), positions(size=model_size)
+        settings = Settings(
+            model_size=model_size,
+            feed_forward_size=feed_forward_size,
+            heads=heads,
+            score=attention["score"],  # type: ignore[arg-type]  # the config check knows what is in it
+            selection=attention["selection"],  # type: ignore[arg-type]
+            head_key_size=head_key_size,
+            head_value_size=head_value_size,
+            rotary=self.source_positions.rotary,
+            window=window,
+            activation=activation,
+            dropout=dropout,
+            attention_dropout=attention_dropout,
+            activation_dropout=activation_dropout,
+            pre_norm=pre_norm,
+        )
+        self.encoder = TransformerEncoder(settings, layers=encoder_layers)
+        self.decoder = TransformerDecoder(settings, layers=decoder_layers, memory_size=model_size)
+        self.dropout = nn.Dropout(dropout)
+        self.output = nn.Linear(model_size, target.size, bias=False)
+        for matrix in (self.embed_source, self.embed_target, self.output):
+            nn.init.normal_(matrix.weight, std=model_size**-0.5)
+        if tie_embeddings:
+            self.embed_source.weight = self.output.weight = self.embed_target.weight
+
+    def encode(self, source: Padded) -> list[Memory]:
+        """Encodes `(B, K)` ids into what each layer of the decoder reads."""
+        annotations, _ = self.encoder(self._embed_source(source.ids), source.keep_mask)
+        return self.decoder.prepare(annotations, source.keep_mask)
+
+    def init_state(self, memory: list[Memory]) -> list[LayerState]:
+        """The state before the first token, W = 1."""
+        return self.decoder.init_state(memory[0].values, memory)
+
+    def step(self, tokens: Tensor, state: list[LayerState], memory: list[Memory]) -> Step:
+        """One decoding step of `(B, W)` tokens; the weights are the last layer's, averaged over its heads."""
+        written = state[0].cache.values.shape[-2]
+        features, states, read = self.decoder.step(
+            self._embed_target(tokens.unsqueeze(-1), written).squeeze(-2), state, memory
+        )
+        log_probs = self.logits(features).log_softmax(-1, dtype=torch.float32)
+        weights = cast(Tensor, cast(Attended, read[-1]).weights)
+        return Step(log_probs, states, weights.mean(1))
+
+    def decode(self, memory: list[Memory], inputs: Padded) -> Decoded:
+        """Teacher-forced over the inputs `(B, T)`: equal to T steps."""
+        features, queries, _, read = self.decoder(self._embed_target(inputs.ids), memory)
+        return Decoded(features, queries, None, _sum(read, "log_prob"), _sum(read, "entropy"))
+
+    def forward(self, source: Padded, inputs: Padded) -> Decoded:
+        """Encodes `(B, K)` ids and reads the inputs `(B, T)` behind them."""
+        return self.decode(self.encode(source), inputs)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Scores of the target vocabulary, `(..., V)`."""
+        scores: Tensor = self.output(features)
+        return scores
+
+    def attention_maps(self, source: Padded, inputs: Padded) -> dict[str, list[Tensor]]:
+        """Every head's weights while `inputs (B, T)` are read, for each layer.
+
+        Returns:
+            `encoder (B, h, K, K)`, `decoder (B, h, T, T)` and `cross (B, h, T, K)`.
+        """
+        annotations, encoder = self.encoder(self._embed_source(source.ids), source.keep_mask, weights=True)
+        memory = self.decoder.prepare(annotations, source.keep_mask)
+        decoded = self.decoder(self._embed_target(inputs.ids), memory, weights=True)
+        return {"encoder": encoder, "decoder": decoded.own, "cross": [read.weights for read in decoded.read]}
+
+    def _embed_source(self, ids: Tensor) -> Tensor:
+        embedded: Tensor = self.dropout(self.source_positions(self._scaled(self.embed_source, ids)))
+        return embedded
+
+    def _embed_target(self, ids: Tensor, first: int = 0) -> Tensor:
+        embedded: Tensor = self.dropout(self.target_positions(self._scaled(self.embed_target, ids), first))
+        return embedded
+
+    def _scaled(self, embedding: nn.Module, ids: Tensor) -> Tensor:
+        scaled: Tensor = embedding(ids) * self.query_size**0.5
+        return scaled
+
+
+def _sum(read: Sequence[Attended], field: str) -> Tensor | None:
+    """The sum over layers; None where nothing was sampled."""
+    parts = [getattr(attended, field) for attended in read]
+    return None if parts[0] is None else torch.stack(parts).sum(0)
