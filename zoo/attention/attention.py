@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from zoo.attention.memory import Attended, Memory, Selected
 from zoo.attention.scores import Score
 from zoo.attention.selections import Selection
-from zoo.attention.shield import shield, spoil
+from zoo.attention.shield import broken_queries, shield, spoil
 
 
 class Attention(nn.Module):
@@ -99,11 +99,8 @@ class Attention(nn.Module):
                 f"{type(self.score).__name__} has query_size={self.score.query_size}, given a query of size "
                 f"{query.shape[-1]}"
             )
-        if memory.keep_mask is not None and memory.keep_mask.shape[-2] not in (1, query.shape[-2]):
-            raise ValueError(
-                f"the memory's keep_mask is for {memory.keep_mask.shape[-2]} queries, given {query.shape[-2]}"
-            )
-        return spoil(self.read(query, memory, state), memory)
+        check_queries(query.shape[-2], memory)
+        return spoil(self.read(query, memory, state), broken_queries(memory))
 
     def read(self, query: Tensor, memory: Memory, state: Tensor | None) -> Attended:
         """`forward` without its checks, and with zeros for what is broken."""
@@ -146,4 +143,16 @@ def check_mask(keep_mask: Tensor, keys: Tensor) -> None:
         raise ValueError(
             f"keep_mask {tuple(keep_mask.shape)} does not broadcast to (..., Q, K) = "
             f"{(*keys.shape[:-2], 'Q', keys.shape[-2])}"
+        )
+
+
+def check_queries(queries: int, memory: Memory) -> None:
+    """Refuses a memory whose mask is for another number of queries.
+
+    Raises:
+        ValueError: has both numbers.
+    """
+    if memory.keep_mask is not None and memory.keep_mask.shape[-2] not in (1, queries):
+        raise ValueError(
+            f"the memory's keep_mask is for {memory.keep_mask.shape[-2]} queries, given {queries}"
         )

@@ -38,7 +38,9 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor
     if mask is not None:
         # Not every kernel knows rows without a key: they read everything, and zeros in the end.
         empty = ~mask.any(-1, keepdim=True)
-        mask = (mask | empty).expand(*lead, -1, -1, memory.values.shape[-2])
+        mask = mask | empty
+        if mask.ndim > 2:
+            mask = mask.expand(*lead, *mask.shape[-3:])
     context = functional.scaled_dot_product_attention(
         _four_axes(query),
         _four_axes(keys),

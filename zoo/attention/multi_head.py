@@ -1,16 +1,17 @@
 """Multi-head attention: h small attentions side by side, for every score and every selection."""
 
+import math
 from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from zoo.attention.attention import Attention, check_mask
+from zoo.attention.attention import Attention, check_mask, check_queries
 from zoo.attention.fused import can_fuse, fused_context
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.rotary import Rotary
 from zoo.attention.scores import ScaledDot, Score
 from zoo.attention.selections import Selection, Soft
-from zoo.attention.shield import shield, spoil
+from zoo.attention.shield import broken_queries, shield, spoil
 
 
 class MultiHeadAttention(nn.Module):
@@ -143,8 +144,11 @@ class MultiHeadAttention(nn.Module):
         """
         if query.shape[-1] != self.query_size:
             raise ValueError(f"query_size={self.query_size}, given a query of size {query.shape[-1]}")
+        check_queries(query.shape[-2], memory)
         heads = self.project_query(query, first=memory.values.shape[-2] - query.shape[-2])
-        return self.join(self.read(heads, memory, state, weights=weights))
+        broken = broken_queries(memory)
+        read = self.read(heads, memory, state, weights=weights)
+        return self.join(read, None if broken is None else broken.squeeze(-2))
 
     def project_query(self, query: Tensor, *, first: int) -> Tensor:
         """The queries of every head, `(*lead, h, Q, d_k)`; the first one stands at the position `first`."""
@@ -153,17 +157,24 @@ class MultiHeadAttention(nn.Module):
     def read(self, query: Tensor, memory: Memory, state: Tensor | None, *, weights: bool) -> Attended:
         """`forward` between the projections: queries `(*lead, h, Q, d_k)` read `(*lead, h, Q, d_v)`."""
         if not weights and can_fuse(self.attention, memory):
-            attended = Attended(fused_context(self.attention, query, memory), None)
-        else:
-            state = None if state is None else state.transpose(-2, -1)
-            attended = self.attention.read(query, memory, state)
-        return spoil(attended, memory)
+            return Attended(fused_context(self.attention, query, memory), None)
+        return self.attention.read(query, memory, None if state is None else state.transpose(-2, -1))
 
-    def join(self, attended: Attended) -> Attended:
-        """Concatenates and projects what the heads read."""
-        context, weights, state, log_prob, entropy, probabilities = attended
+    def join(self, read: Attended, broken: Tensor | None) -> Attended:
+        """Concatenates and projects what the heads read.
+
+        Args:
+            read: what `read` returned.
+            broken: `(*lead, Q)`, queries whose reading is NaN; None: no query's. It becomes NaN behind the
+                projection, which learns from all queries.
+        """
+        context = self.W_O(read.context.transpose(-3, -2).flatten(-2))
+        if broken is not None:
+            context = context.masked_fill(broken.unsqueeze(-1), math.nan)
+            read = spoil(read, broken.unsqueeze(-2))
+        _, weights, state, log_prob, entropy, probabilities = read
         return Attended(
-            self.W_O(context.transpose(-3, -2).flatten(-2)),
+            context,
             weights,
             None if state is None else state.transpose(-2, -1),
             None if log_prob is None else log_prob.sum(-2),

@@ -1,5 +1,7 @@
 """Attention of a sequence to itself: to all of it, to what stands before, or only to what is near."""
 
+from typing import cast
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
@@ -8,7 +10,7 @@ from zoo.attention.masks import causal_mask, combine
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.multi_head import MultiHeadAttention
 from zoo.attention.scores import Location
-from zoo.attention.shield import finite_rows
+from zoo.attention.shield import broken_queries, finite_rows
 
 _SMALLEST_BLOCK = 32
 """Queries that share one slice of keys at the least: small ones are slow."""
@@ -87,7 +89,7 @@ class SelfAttention(nn.Module):
             near = Memory(*(part[..., -self.window - 1 :, :] for part in memory[:2]))
         last = memory.values.shape[-2] - 1
         query = self.attention.project_query(inputs, first=last)
-        return self.attention.join(self.attention.read(query, near, None, weights=True)), memory
+        return self.attention.join(self.attention.read(query, near, None, weights=True), None), memory
 
     def _near(self, inputs: Tensor, keep_mask: Tensor | None, window: int, *, weights: bool) -> Attended:
         """Each block of queries reads its own keys and the window's to either side."""
@@ -128,4 +130,5 @@ class SelfAttention(nn.Module):
             )
             wide = read.weights.new_zeros(*read.weights.shape[:-1], sum(margins) + size)
             spread = whole(wide.scatter(-1, place, read.weights))[..., window : window + size]
-        return self.attention.join(Attended(whole(read.context), spread))
+        spoilt = whole(cast(Tensor, broken_queries(near)).unsqueeze(-1))[..., 0, :, 0]
+        return self.attention.join(Attended(whole(read.context), spread), spoilt)

@@ -49,15 +49,20 @@ def finite_rows(tensor: Tensor) -> Tensor:
     return tensor.sum(-1, dtype=at_least_float32(tensor)).isfinite()
 
 
-def spoil(attended: Attended, memory: Memory) -> Attended:
-    """NaN for the queries that may attend to what is broken, and for no other."""
+def broken_queries(memory: Memory) -> Tensor | None:
+    """`(*lead, Q)`: which queries may attend to what is broken; None: nothing is."""
     if memory.broken is None or memory.keep_mask is None:
+        return None
+    return (memory.keep_mask & memory.broken.unsqueeze(-2)).any(-1)
+
+
+def spoil(attended: Attended, queries: Tensor | None) -> Attended:
+    """NaN for everything that some `queries (*lead, Q)` read; None: for nothing."""
+    if queries is None:
         return attended
-    queries = (memory.keep_mask & memory.broken.unsqueeze(-2)).any(-1)  # (*lead, Q)
 
     def spoilt(part: Tensor) -> Tensor:
         return part.masked_fill(queries if part.ndim == queries.ndim else queries.unsqueeze(-1), math.nan)
 
     parts = attended._asdict() | {"state": None}
-    broken = {name: spoilt(part) for name, part in parts.items() if part is not None}
-    return attended._replace(**broken)
+    return attended._replace(**{name: spoilt(part) for name, part in parts.items() if part is not None})

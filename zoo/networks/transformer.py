@@ -261,7 +261,7 @@ class TransformerDecoder(nn.Module):
         self.norm = nn.LayerNorm(settings.model_size) if settings.pre_norm else nn.Identity()
 
     def prepare(self, annotations: Tensor, keep_mask: Tensor | None = None) -> list[Memory]:
-        """Each layer reads a memory `(B, K, memory_size)`, of which `keep_mask (B, K)` says what may be read."""
+        """What each layer reads of a memory `(B, K, memory_size)`; of it `keep_mask (B, K)` may be read."""
         mask = None if keep_mask is None else keep_mask.unsqueeze(-2)
         layers = (cast(DecoderLayer, layer) for layer in self.layers)
         return [layer.memory_attention.prepare(annotations, keep_mask=mask) for layer in layers]

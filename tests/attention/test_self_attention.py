@@ -1,0 +1,169 @@
+"""A sequence that attends to itself: whole, causal, or through a window, which equals its mask."""
+
+import pytest
+import torch
+from attention_cases import SCORES, equal, leaf, randn, randomise
+from torch import Tensor, nn
+
+from zoo.attention import (
+    Attended,
+    MultiHeadAttention,
+    Rotary,
+    SelfAttention,
+    causal_mask,
+    combine,
+    padding_mask,
+)
+
+SIZE, LENGTH = 8, 100
+
+every_direction = pytest.mark.parametrize("causal", [False, True], ids=["both sides", "causal"])
+
+
+def build(*, causal: bool, window: int | None, score: str = "scaled_dot", **changes: object) -> SelfAttention:
+    torch.manual_seed(0)
+    attention = MultiHeadAttention(query_size=SIZE, heads=2, score=SCORES[score], **changes)  # type: ignore[arg-type]
+    randomise(attention)
+    for projection in (attention.W_Q, attention.W_K):
+        if projection is not None:  # not so large that a softmax becomes an argmax
+            nn.init.normal_(projection.weight, std=0.3)
+    return SelfAttention(attention=attention, causal=causal, window=window).double().eval()
+
+
+def banded(attention: SelfAttention, inputs: Tensor, keep_mask: Tensor | None) -> Attended:
+    """The definition: everything is computed, and what is far is masked."""
+    size, multi_head = inputs.shape[-2], attention.attention
+    position = torch.arange(size)
+    mask = None if keep_mask is None else keep_mask.unsqueeze(-2)
+    if attention.window is not None:
+        mask = combine(mask, (position[:, None] - position).abs() <= attention.window)
+    if attention.causal:
+        mask = combine(mask, causal_mask(size, size))
+    return multi_head(inputs, multi_head.prepare(inputs, keep_mask=mask))
+
+
+@every_direction
+@pytest.mark.parametrize("window", [1, 3, 40, 98, 99, 500])
+@pytest.mark.parametrize("size", [1, 2, 33, LENGTH])
+@pytest.mark.parametrize("padded", [False, True])
+def test_a_window_is_its_mask(causal: bool, window: int, size: int, padded: bool) -> None:
+    attention = build(causal=causal, window=window, rotary=Rotary)
+    inputs = randn(2, LENGTH, SIZE)[:, :size]
+    keep = padding_mask(torch.tensor([size, size // 2]), size)[:, 0] if padded else None
+    expected, actual = banded(attention, inputs, keep), attention(inputs, keep)
+    equal(actual.context, expected.context)
+    equal(actual.weights, expected.weights)
+    equal(attention(inputs, keep, weights=False).context, expected.context)
+
+
+@every_direction
+@pytest.mark.parametrize("score", [name for name in SCORES if name != "location"])
+def test_a_window_over_every_score(causal: bool, score: str) -> None:
+    attention = build(causal=causal, window=2, score=score)
+    inputs = randn(2, 40, SIZE)
+    equal(attention(inputs).context, banded(attention, inputs, None).context)
+
+
+@every_direction
+@pytest.mark.parametrize("window", [1, 3])
+@pytest.mark.parametrize("layers", [1, 2, 3])
+def test_after_l_layers_a_position_depends_on_exactly_r_l_neighbours(
+    causal: bool, window: int, layers: int
+) -> None:
+    """To either side, or behind; by autograd."""
+    attention = build(causal=causal, window=window)
+    inputs, place = leaf(randn(1, LENGTH, SIZE)), 50
+    outputs: Tensor = inputs
+    for _ in range(layers):
+        outputs = outputs + attention(outputs, weights=False).context
+    outputs[0, place].sum().backward()
+    reached = inputs.grad[0].abs().sum(-1).nonzero().flatten().tolist()
+    last = place if causal else place + window * layers
+    assert reached == list(range(place - window * layers, last + 1))
+
+
+@every_direction
+def test_memory_grows_with_the_length_not_its_square(causal: bool) -> None:
+    """What autograd keeps for the backward pass: twice as long a sequence needs twice as much."""
+
+    def kept(size: int) -> int:
+        total = 0
+
+        def count(tensor: Tensor) -> Tensor:
+            nonlocal total
+            total += tensor.numel()
+            return tensor
+
+        with torch.autograd.graph.saved_tensors_hooks(count, lambda tensor: tensor):
+            attention(leaf(randn(1, size, SIZE)), weights=False)
+        return total
+
+    attention = build(causal=causal, window=4)
+    assert kept(4096) / kept(2048) == pytest.approx(2, rel=0.01)
+
+
+@every_direction
+@pytest.mark.parametrize("window", [None, 2])
+def test_what_is_broken_spoils_only_those_who_read_it(causal: bool, window: int | None) -> None:
+    attention = build(causal=causal, window=window)
+    inputs = randn(1, 60, SIZE)
+    plain = attention(inputs).context
+    broken = inputs.clone()
+    broken[0, 30] = torch.nan
+    for weights in (True, False):
+        context = attention(broken, weights=weights).context
+        first = 30 if causal else 0 if window is None else 28
+        last = 59 if window is None else 32
+        spoilt = context.isnan().any(-1)[0].nonzero().flatten().tolist()
+        assert spoilt == list(range(first, last + 1))
+        sound = [place for place in range(60) if place not in spoilt]
+        equal(context[:, sound], plain[:, sound])
+
+
+@pytest.mark.parametrize("window", [None, 1, 3])
+def test_step_by_step_is_all_at_once(window: int | None) -> None:
+    """Each hypothesis has a sequence of its own: W is a leading axis."""
+    for rotary in (None, Rotary):
+        attention = build(causal=True, window=window, rotary=rotary)
+        inputs = randn(2, 3, 9, SIZE)
+        expected, memory = attention(inputs).context, attention.init_memory(inputs)
+        for step in range(9):
+            attended, memory = attention.step(inputs[..., step : step + 1, :], memory)
+            equal(attended.context, expected[..., step : step + 1, :])
+
+
+def test_every_parameter_of_a_window_learns() -> None:
+    attention = build(causal=False, window=2).train()
+    attention(leaf(randn(2, 70, SIZE)), weights=False).context.square().sum().backward()
+    assert all(parameter.grad.any() for parameter in attention.parameters() if parameter.requires_grad)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"key_size": 5}, "query_size=8, key_size=5 and value_size=5"),
+        ({"window": 0}, "window=0, must be at least 1"),
+        (
+            {"score": "location", "window": 2},
+            "Location weighs positions by their number in the sequence, window=2",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused(changes: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build(causal=False, **{"window": None, **changes})  # type: ignore[arg-type]
+
+
+def test_torch_agrees_on_a_causal_layer() -> None:
+    ours = build(causal=True, window=None)
+    theirs = nn.MultiheadAttention(SIZE, 2, batch_first=True).double().eval()
+    multi_head = ours.attention
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(
+            torch.cat([multi_head.W_Q.weight, multi_head.W_K.weight, multi_head.W_V.weight])
+        )
+        theirs.in_proj_bias.copy_(torch.cat([multi_head.W_Q.bias, multi_head.W_K.bias, multi_head.W_V.bias]))
+        theirs.out_proj.load_state_dict(multi_head.W_O.state_dict())
+    inputs = randn(2, 9, SIZE)
+    blocked = ~causal_mask(9, 9)
+    equal(ours(inputs).context, theirs(inputs, inputs, inputs, attn_mask=blocked, need_weights=False)[0])
