@@ -24,6 +24,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from datasets import Dataset, concatenate_datasets
 
 from data.corpus import Corpus, Pair
+from data.text_files import content_hash
 from data.vocabulary import Vocabulary
 from zoo.spec import DataSpec
 from zoo.text import TextCodec, text_spec
@@ -126,7 +127,7 @@ def _read(folder: Path) -> Prepared | None:
     try:
         for line in (folder / _CHECKSUMS).read_text(encoding="utf-8").splitlines():
             digest, name = line.split("  ", 1)
-            if digest != _checksum(folder / name):
+            if digest != content_hash([folder / name]):
                 return None
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         splits = {split: _joined(folder, split) for split in summary["splits"]}
@@ -140,11 +141,6 @@ def _joined(folder: Path, split: str) -> Dataset:
     """A split's text and ids side by side."""
     parts = [Dataset.from_file(str(folder / f"{split}{part}.arrow")) for part in ("", ".ids")]
     return concatenate_datasets(parts, axis=1)
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _load(corpus: Corpus) -> Mapping[str, Dataset | Iterable[Pair]]:
@@ -208,7 +204,7 @@ def _make(
             _write(unfinished / f"{split}.ids.arrow", _ids(where, text, tokenizers))
         summary = json.dumps(_summary(texts, tokenizers))
         (unfinished / "summary.json").write_text(summary, encoding="utf-8")
-        checksums = "".join(f"{_checksum(path)}  {path.name}\n" for path in sorted(unfinished.iterdir()))
+        checksums = "".join(f"{content_hash([path])}  {path.name}\n" for path in sorted(unfinished.iterdir()))
         (unfinished / _CHECKSUMS).write_text(checksums, encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
         unfinished.rename(folder)

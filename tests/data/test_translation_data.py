@@ -136,8 +136,10 @@ def test_batches_reach_across_pieces_on_disk(tmp_path: Path, monkeypatch: pytest
 def test_a_start_looks_at_its_files_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ready(cache)
     looked: list[Path] = []
-    checksum = data.preparation._checksum
-    monkeypatch.setattr(data.preparation, "_checksum", lambda path: (looked.append(path), checksum(path))[1])
+    content_hash = data.preparation.content_hash
+    monkeypatch.setattr(
+        data.preparation, "content_hash", lambda paths: (looked.extend(paths), content_hash(paths))[1]
+    )
     ready(cache)
     assert len(set(looked)) == len(looked) == 7, "text and ids of three splits, and the summary"
 
