@@ -66,7 +66,7 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary | DataSpec, cache_dir: Path) 
         cache_dir: prepared corpora lie below it, each in a folder that appears whole or not at all.
 
     Raises:
-        ValueError: the corpus lacks a split or a column, or a split is empty.
+        ValueError: the corpus lacks a split or a column, a split is empty, or val is tested on.
         RuntimeError: the folder cannot be written, or the disk is too full.
     """
     own = vocabulary.vocabulary_hash if isinstance(vocabulary, DataSpec) else repr(vocabulary)
@@ -197,6 +197,7 @@ def _make(
             if not _write(path, _text(pairs)):
                 raise ValueError(_empty(name, split))
             texts[split] = Dataset.from_file(str(path))
+        _require_test_pairs(name, texts)
         _require_space(folder.parent, name, 4 * sum(text.data.nbytes for text in texts.values()))
         tokenizers = _tokenizers(texts["train"], vocabulary)
         for split, text in texts.items():
@@ -231,6 +232,22 @@ def _summary(texts: Mapping[str, Dataset], tokenizers: tuple[str, str]) -> dict[
 def _pairs_hash(text: Dataset) -> str:
     """sha256 over the raw pairs of a split, in order."""
     return _sha256(chain.from_iterable(zip(_texts(text, "source"), _texts(text, "target"), strict=True)))
+
+
+def _require_test_pairs(name: str, texts: Mapping[str, Dataset]) -> None:
+    """Refuses to test on what is validated on.
+
+    Raises:
+        ValueError: a test split holds the pairs of `val`.
+    """
+    validation = _pairs_hash(texts["val"])
+    for split, text in texts.items():
+        if split.startswith("test") and _pairs_hash(text) == validation:
+            raise ValueError(
+                f"splits val and {split} of corpus {name} hold the same pairs: what is chosen on the one"
+                " would be reported on the other; give one of them files of its own (data=parallel: data.val="
+                " or data.test=; published sets: docs/own-data.md)"
+            )
 
 
 def _require_space(place: Path, name: str, needed: int) -> None:

@@ -78,15 +78,6 @@ def test_the_set_of_the_hub_is_asked_for_as_it_is_published(
     assert asked == [{"hub": "someone/some_set", "data_dir": "en-vi", "revision": "main"}]
 
 
-def test_what_is_chosen_on_is_not_reported_on(tmp_path: Path) -> None:
-    folder = place(tmp_path)
-    (folder / "validation-00000-of-00001.parquet").write_bytes(
-        (folder / "test-00000-of-00001.parquet").read_bytes()
-    )
-    with pytest.raises(ValueError, match=r"validation and test of .*talks hold the same pairs"):
-        corpus(tmp_path).load()
-
-
 @pytest.mark.parametrize(
     ("translation", "said"),
     [

@@ -368,6 +368,16 @@ def test_an_unwritable_cache_names_its_key(unwritable: Path) -> None:
         prepare(Sentences(), Words(), unwritable)
 
 
+@pytest.mark.parametrize("split", ["test", "test_more"])
+def test_what_is_chosen_on_is_not_reported_on(tmp_path: Path, split: str) -> None:
+    pairs = [("b c", "C B"), ("d", "D")]
+    message = f"^splits val and {split} of corpus sentences hold the same pairs: .* files of its own"
+    for kind in (Sentences, Streamed):
+        with pytest.raises(ValueError, match=message):
+            prepare(kind(val=pairs, **{split: pairs}), Words(), tmp_path)
+        assert not folders(tmp_path)
+
+
 @pytest.mark.parametrize("split", ["train", "val", "test", "test_more"])
 def test_an_empty_split(tmp_path: Path, split: str) -> None:
     with pytest.raises(ValueError, match=f"split {split} of corpus sentences is empty"):
