@@ -194,7 +194,7 @@ def _make(
         texts = {}
         for split, pairs in splits.items():
             path = unfinished / f"{split}.arrow"
-            if not _write(path, _text(pairs)):
+            if not _write(path, _readable(f"split {split} of corpus {name}", _text(pairs))):
                 raise ValueError(_empty(name, split))
             texts[split] = Dataset.from_file(str(path))
         _require_test_pairs(name, texts)
@@ -296,6 +296,18 @@ def _text(pairs: Dataset | Iterable[Pair]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict(
             {"source": pa.array(source, pa.string()), "target": pa.array(target, pa.string())}
         )
+
+
+def _readable(what: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches; a corpus that cannot be read must not look like a cache that cannot be written.
+
+    Raises:
+        ValueError: reading failed.
+    """
+    try:
+        yield from batches
+    except OSError as error:
+        raise ValueError(f"{what} cannot be read: {error}") from error
 
 
 def _ids(where: str, pairs: Dataset, tokenizers: tuple[str, str]) -> Iterator[pa.RecordBatch]:
