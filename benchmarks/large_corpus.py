@@ -17,6 +17,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from zoo.runs.results import machine
+
 PROJECT = Path(__file__).resolve().parents[1]
 RESULT = PROJECT / "results" / "benchmarks" / "large_corpus.json"
 WORDS = 50_000
@@ -86,11 +88,6 @@ def _anonymous(pid: int) -> int:
     return int(found[0]) * 1024 if found else 0
 
 
-def _machine() -> str:
-    models = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if "model name" in line]
-    return models[0].partition(": ")[2]
-
-
 def main(
     pairs: Annotated[int, typer.Option(help="sentence pairs")] = 1_000_000,
     steps: Annotated[int, typer.Option(help="training steps")] = 20,
@@ -116,8 +113,7 @@ def main(
             f"training_{steps}_steps": measured(
                 [*python, "train.py", "data=parallel", train, *folders, *options, *model]
             ),
-            "cores": len(os.sched_getaffinity(0)),
-            "machine": _machine(),
+            "machine": machine(),
             "machine_busy": busy,
         }
     print(json.dumps(answer, indent=2))

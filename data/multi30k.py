@@ -1,11 +1,10 @@
 """Multi30k (Elliott et al. 2016), task 1: descriptions of pictures in several languages."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from datasets import Dataset
-
-from data.corpus import Corpus
+from data.corpus import Corpus, Pair
 from data.download import PublishedFile, download
 from data.text_files import content_hash, read_pairs
 
@@ -64,18 +63,14 @@ class Multi30k(Corpus):
         """The hash of every file, sources before targets."""
         return content_hash([path for pair in self._files().values() for path in pair])
 
-    def load(self) -> dict[str, Dataset]:
-        """Reads all splits.
+    def load(self) -> dict[str, Iterator[Pair]]:
+        """Reads the files as they are needed.
 
         Raises:
             FileNotFoundError: a file is missing and cannot be downloaded.
             ValueError: a file cannot be used; names file and line.
         """
-        splits = {}
-        for split, pair in self._files().items():
-            source, target = map(list, zip(*read_pairs(*pair), strict=True))
-            splits[split] = Dataset.from_dict({"source": source, "target": target})
-        return splits
+        return {split: read_pairs(*pair) for split, pair in self._files().items()}
 
     def _files(self) -> dict[str, tuple[Path, Path]]:
         """Source and target of each split; what is missing is downloaded first.

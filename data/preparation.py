@@ -24,6 +24,7 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from datasets import Dataset, concatenate_datasets
 
 from data.corpus import Corpus, Pair
+from data.text_files import content_hash
 from data.vocabulary import Vocabulary
 from zoo.spec import DataSpec
 from zoo.text import TextCodec, text_spec
@@ -65,7 +66,7 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary | DataSpec, cache_dir: Path) 
         cache_dir: prepared corpora lie below it, each in a folder that appears whole or not at all.
 
     Raises:
-        ValueError: the corpus lacks a split or a column, or a split is empty.
+        ValueError: the corpus lacks a split or a column, a split is empty, or val is tested on.
         RuntimeError: the folder cannot be written, or the disk is too full.
     """
     own = vocabulary.vocabulary_hash if isinstance(vocabulary, DataSpec) else repr(vocabulary)
@@ -126,7 +127,7 @@ def _read(folder: Path) -> Prepared | None:
     try:
         for line in (folder / _CHECKSUMS).read_text(encoding="utf-8").splitlines():
             digest, name = line.split("  ", 1)
-            if digest != _checksum(folder / name):
+            if digest != content_hash([folder / name]):
                 return None
         summary: dict[str, Any] = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
         splits = {split: _joined(folder, split) for split in summary["splits"]}
@@ -140,11 +141,6 @@ def _joined(folder: Path, split: str) -> Dataset:
     """A split's text and ids side by side."""
     parts = [Dataset.from_file(str(folder / f"{split}{part}.arrow")) for part in ("", ".ids")]
     return concatenate_datasets(parts, axis=1)
-
-
-def _checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _load(corpus: Corpus) -> Mapping[str, Dataset | Iterable[Pair]]:
@@ -198,9 +194,10 @@ def _make(
         texts = {}
         for split, pairs in splits.items():
             path = unfinished / f"{split}.arrow"
-            if not _write(path, _text(pairs)):
+            if not _write(path, _readable(f"split {split} of corpus {name}", _text(pairs))):
                 raise ValueError(_empty(name, split))
             texts[split] = Dataset.from_file(str(path))
+        _require_test_pairs(name, texts)
         _require_space(folder.parent, name, 4 * sum(text.data.nbytes for text in texts.values()))
         tokenizers = _tokenizers(texts["train"], vocabulary)
         for split, text in texts.items():
@@ -208,7 +205,7 @@ def _make(
             _write(unfinished / f"{split}.ids.arrow", _ids(where, text, tokenizers))
         summary = json.dumps(_summary(texts, tokenizers))
         (unfinished / "summary.json").write_text(summary, encoding="utf-8")
-        checksums = "".join(f"{_checksum(path)}  {path.name}\n" for path in sorted(unfinished.iterdir()))
+        checksums = "".join(f"{content_hash([path])}  {path.name}\n" for path in sorted(unfinished.iterdir()))
         (unfinished / _CHECKSUMS).write_text(checksums, encoding="utf-8")
         shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
         unfinished.rename(folder)
@@ -235,6 +232,22 @@ def _summary(texts: Mapping[str, Dataset], tokenizers: tuple[str, str]) -> dict[
 def _pairs_hash(text: Dataset) -> str:
     """sha256 over the raw pairs of a split, in order."""
     return _sha256(chain.from_iterable(zip(_texts(text, "source"), _texts(text, "target"), strict=True)))
+
+
+def _require_test_pairs(name: str, texts: Mapping[str, Dataset]) -> None:
+    """Refuses to test on what is validated on.
+
+    Raises:
+        ValueError: a test split holds the pairs of `val`.
+    """
+    validation = _pairs_hash(texts["val"])
+    for split, text in texts.items():
+        if split.startswith("test") and _pairs_hash(text) == validation:
+            raise ValueError(
+                f"splits val and {split} of corpus {name} hold the same pairs: what is chosen on the one"
+                " would be reported on the other; give one of them files of its own (data=parallel: data.val="
+                " or data.test=; published sets: docs/own-data.md)"
+            )
 
 
 def _require_space(place: Path, name: str, needed: int) -> None:
@@ -283,6 +296,18 @@ def _text(pairs: Dataset | Iterable[Pair]) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pydict(
             {"source": pa.array(source, pa.string()), "target": pa.array(target, pa.string())}
         )
+
+
+def _readable(what: str, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches; a corpus that cannot be read must not look like a cache that cannot be written.
+
+    Raises:
+        ValueError: reading failed.
+    """
+    try:
+        yield from batches
+    except OSError as error:
+        raise ValueError(f"{what} cannot be read: {error}") from error
 
 
 def _ids(where: str, pairs: Dataset, tokenizers: tuple[str, str]) -> Iterator[pa.RecordBatch]:

@@ -179,4 +179,6 @@ class _Blank:
         shown = named[:_SHOWN]
         more = f"; and {self._count - len(shown)} more" if self._count > len(shown) else ""
         if shown:
-            raise ValueError(f"{'; '.join(shown)}{more}: {self._advice}")
+            raise ValueError(
+                f"{'; '.join(shown)}{more}: {self._advice} (white space and control characters do not count)"
+            )

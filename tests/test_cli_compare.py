@@ -93,6 +93,7 @@ def test_what_cannot_be_compared(runs: Path) -> None:
     first, second = runs / "first", runs / "second"
     assert "needs two runs or more" in _fails(first)
     assert "cannot compare by 'belu' (did you mean bleu?)" in _fails(first, second, "--metric", "belu")
+    assert "--language changes bleu_tok_lc alone" in _fails(first, second, "--language", "de")
     assert f"secnd does not exist; did you mean {second}?" in _fails(first, runs / "secnd")
     assert "has no split 'test_2017'; did you mean test?" in _fails(first, second, "--split", "test_2017")
     assert "hold other test items (4 and 2 of them)" in _fails(first, make_run(runs / "short", "a", "b"))

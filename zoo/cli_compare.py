@@ -43,6 +43,8 @@ def compare(
             matches = get_close_matches(metric, METRICS, n=1)
             meant = f" (did you mean {matches[0]}?)" if matches else ""
             raise ValueError(f"cannot compare by {metric!r}{meant}; there are {', '.join(METRICS)}")
+        if language and metric != "bleu_tok_lc":
+            raise ValueError("--language changes bleu_tok_lc alone: leave it out, or give --metric too")
         if len(runs) < 2:
             raise ValueError(f"a comparison needs two runs or more, got {runs[0]} alone")
 

@@ -63,6 +63,13 @@ def test_pairs_with_a_blank_side_are_counted(tmp_path: Path, caplog: pytest.LogC
     assert "talks, split train: 2 pairs with a blank side are left out" in caplog.text
 
 
+def test_characters_written_as_html_does(tmp_path: Path) -> None:
+    place(tmp_path, rows=[("I &apos;d say &quot;A &amp; B&#93;", "&lt;"), ("&#160;", "x")])
+    assert load(corpus(tmp_path))["train"][0] == ("I &apos;d say &quot;A &amp; B&#93;", "&lt;")
+    assert load(corpus(tmp_path, unescape=True))["train"] == [("I 'd say \"A & B]", "<")]
+    assert corpus(tmp_path).fingerprint() != corpus(tmp_path, unescape=True).fingerprint()
+
+
 def test_the_set_of_the_hub_is_asked_for_as_it_is_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,15 +83,6 @@ def test_the_set_of_the_hub_is_asked_for_as_it_is_published(
     monkeypatch.setattr(data.hub, "load_dataset", load_dataset)
     assert load(corpus(tmp_path))["test"] == ROWS
     assert asked == [{"hub": "someone/some_set", "data_dir": "en-vi", "revision": "main"}]
-
-
-def test_what_is_chosen_on_is_not_reported_on(tmp_path: Path) -> None:
-    folder = place(tmp_path)
-    (folder / "validation-00000-of-00001.parquet").write_bytes(
-        (folder / "test-00000-of-00001.parquet").read_bytes()
-    )
-    with pytest.raises(ValueError, match=r"validation and test of .*talks hold the same pairs"):
-        corpus(tmp_path).load()
 
 
 @pytest.mark.parametrize(

@@ -42,8 +42,9 @@ def load(**options: Any) -> dict[str, list[Pair]]:
 
 
 def given(folder: Path, **options: Any) -> dict[str, Any]:
-    """Files for every split."""
-    return {split: write(folder, f"{split}.{{}}", PAIRS[:5]) for split in ("train", "val", "test")} | options
+    """Files for every split, five pairs in each."""
+    splits = {"train": PAIRS[:5], "val": PAIRS[5:10], "test": PAIRS[10:15]}
+    return {split: write(folder, f"{split}.{{}}", pairs) for split, pairs in splits.items()} | options
 
 
 def test_files_of_every_kind_give_the_same_pairs(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Prepared corpora on disk."""
 
 import abc
+import errno
 import fcntl
 import logging
 import shutil
@@ -178,6 +179,19 @@ def test_a_mistake_found_while_reading_leaves_nothing(tmp_path: Path) -> None:
     corpus.pairs["test"] = pairs()  # type: ignore[assignment]
     corpus.fingerprint = lambda: "streamed"  # type: ignore[method-assign]
     with pytest.raises(ValueError, match="file, line 2"):
+        prepare(corpus, Words(), tmp_path)
+    assert not folders(tmp_path)
+
+
+def test_what_cannot_be_read_is_no_failure_to_write(tmp_path: Path) -> None:
+    def pairs() -> Iterator[tuple[str, str]]:
+        yield "a", "b"
+        raise OSError(errno.EIO, "Input/output error", "corpus.gz")
+
+    corpus = Streamed()
+    corpus.pairs["val"] = pairs()  # type: ignore[assignment]
+    corpus.fingerprint = lambda: "streamed"  # type: ignore[method-assign]
+    with pytest.raises(ValueError, match=r"^split val of corpus sentences cannot be read: .*'corpus\.gz'$"):
         prepare(corpus, Words(), tmp_path)
     assert not folders(tmp_path)
 
@@ -366,6 +380,16 @@ def unwritable(tmp_path: Path) -> Path:
 def test_an_unwritable_cache_names_its_key(unwritable: Path) -> None:
     with pytest.raises(RuntimeError, match=r"file.translation \(paths\.cache_dir\)"):
         prepare(Sentences(), Words(), unwritable)
+
+
+@pytest.mark.parametrize("split", ["test", "test_more"])
+def test_what_is_chosen_on_is_not_reported_on(tmp_path: Path, split: str) -> None:
+    pairs = [("b c", "C B"), ("d", "D")]
+    message = f"^splits val and {split} of corpus sentences hold the same pairs: .* files of its own"
+    for kind in (Sentences, Streamed):
+        with pytest.raises(ValueError, match=message):
+            prepare(kind(val=pairs, **{split: pairs}), Words(), tmp_path)
+        assert not folders(tmp_path)
 
 
 @pytest.mark.parametrize("split", ["train", "val", "test", "test_more"])

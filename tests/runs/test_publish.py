@@ -147,6 +147,23 @@ def test_translations_are_kept_by_length_and_drawn(
     assert lengths.call_args.args[0][mean] == ([3.0], [pytest.approx(75.0)], [1.0])
 
 
+def test_seeds_that_stopped_at_different_times_share_a_curve(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curves = MagicMock(wraps=module.draw_learning_curve)
+    monkeypatch.setattr(module, "draw_learning_curve", curves)
+    runs = [
+        make_run(tmp_path / f"{seed}", results(seed, 0.5, bleu_tok_lc=48.0) | {"experiment": "multi30k_a"})
+        for seed in (1, 2)
+    ]
+    metrics = runs[0] / "metrics.csv"
+    more = "6,train/seconds,90.0\n6,val/exact_match,0.75\n"
+    rows = metrics.read_text(encoding="utf-8").replace("2,train/seconds,30.0", "2,train/seconds,60.0")
+    metrics.write_text(rows + more, encoding="utf-8")
+    publish(runs, project)
+    assert curves.call_args.args == ({"multi30k_a, mean of 2 seeds": ([0.75, 1.0], [0.25, 0.5])},)
+
+
 def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: Path) -> None:
     for step in ("paper_2_more", "paper_1_base"):
         base = results(1, 0.5, name=step) | {"experiment": step}

@@ -95,8 +95,7 @@ def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
             _mean([by["bleu"] for by in by_length]),
             by_length[0]["sentences"],
         )
-        minutes = [second / 60 for second in _mean([curve["seconds"] for curve in learning])]
-        curves[label] = (minutes, _mean([curve["value"] for curve in learning]))
+        curves[label] = _mean_curve(learning)
     title = "Multi30k test 2016: BLEU by source length"
     write_bytes(pictures / "bleu_by_length.png", png(draw_bleu_by_length(lengths, title=title)))
     figure = draw_learning_curve(curves, metric="val/bleu (greedy)", steps="minutes of wall time")
@@ -106,6 +105,16 @@ def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
 def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
     """Of each column."""
     return [statistics.fmean(column) for column in zip(*rows, strict=True)]
+
+
+def _mean_curve(seeds: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
+    """Minutes and value at the steps where all seeds were validated: one may have stopped sooner."""
+    shared = set.intersection(*(set(seed["step"]) for seed in seeds))
+    seconds, values = (
+        _mean([[seed[kind][seed["step"].index(step)] for step in sorted(shared)] for seed in seeds])
+        for kind in ("seconds", "value")
+    )
+    return [second / 60 for second in seconds], values
 
 
 def tables(published: Sequence[Mapping[str, Any]]) -> str:
