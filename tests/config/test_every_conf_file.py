@@ -24,11 +24,25 @@ NEEDS = {
     "data/parallel": [f"data.train=[{CONF}/train.yaml,{CONF}/data/dates.yaml]"],  # are there; none is read
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
 }
+NEEDS |= {
+    f"model/{part}/{name}": ["model=transformer"]
+    for part, names in {
+        "size": ("tiny", "base", "big"),
+        "positions": ("sinusoidal", "learned", "rotary"),
+    }.items()
+    for name in names
+}
 REACHED_BY = {"trainer/limits/debug": ("trainer=debug", "trainer/limits@trainer")}
 """Files that another choice brings along, and under which group."""
 EXTRAS = {"hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher"}
 """What a file needs that is not always installed."""
 SMALL = ["model.embedding_size=8", "model.hidden_size=8"]
+
+
+def small(*overrides: str) -> list[str]:
+    """The overrides, and a small network."""
+    sizes = [f"model.{name}" for name in ("model_size=8", "feed_forward_size=8", "heads=2")]
+    return [*overrides, *(sizes if "transformer" in " ".join(overrides) else SMALL)]
 
 
 def test_conf_holds_nothing_but_configurations() -> None:
@@ -43,7 +57,7 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
     group, name = choice.parent.as_posix(), choice.name
     override, group = REACHED_BY.get(choice.as_posix(), (f"{group}={name}", group))
     overrides = [f"paths.runs_dir={tmp_path}/runs", override, *NEEDS.get(choice.as_posix(), [])]
-    job = compose_jobs(CONF, [*overrides, *SMALL], False)[0]
+    job = compose_jobs(CONF, small(*overrides), False)[0]
 
     assert job.composed.hydra.runtime.choices[group] == name, "the file was not reached"
     check(job.config)
@@ -73,12 +87,17 @@ def options(group: str) -> list[str]:
 def parts() -> dict[str, dict[str, Any]]:
     """Each option of the three groups whose product is the zoo, resolved."""
     resolvers.register()
+    lines = {
+        group: {name: [f"{group}={name}"] for name in options(group)}
+        for group in ("attention", "selection", "model/decoder")
+    }
+    lines["model/decoder"]["transformer"] = ["model=transformer"]
     return {
         group: {
-            name: compose_jobs(CONF, [f"{group}={name}", "trainer=cpu", *SMALL], False)[0].config
-            for name in options(group)
+            name: compose_jobs(CONF, small(*line, "trainer=cpu"), False)[0].config
+            for name, line in named.items()
         }
-        for group in ("attention", "selection", "model/decoder")
+        for group, named in lines.items()
     }
 
 
@@ -88,7 +107,7 @@ REFUSED: dict[tuple[str, str, str], str] = {}
 
 @pytest.mark.parametrize(
     ("decoder", "attention", "selection"),
-    list(product(options("model/decoder"), options("attention"), options("selection"))),
+    list(product([*options("model/decoder"), "transformer"], options("attention"), options("selection"))),
 )
 def test_every_cell_builds_or_is_refused(
     parts: dict[str, dict[str, Any]], decoder: str, attention: str, selection: str
@@ -96,7 +115,7 @@ def test_every_cell_builds_or_is_refused(
     config: Config = copy.deepcopy(parts["model/decoder"][decoder])
     config["attention"] = parts["attention"][attention]["attention"]
     config["selection"] = parts["selection"][selection]["selection"]
-    reads = config["model"]["decoder"].get("attention")
+    reads = config["model"].get("decoder", config["model"]).get("attention")
     if reads:
         reads["score"], reads["selection"] = config["attention"], config["selection"]
     given = [f"attention={attention}", f"selection={selection}"]
@@ -124,6 +143,8 @@ def test_every_cell_builds_or_is_refused(
         (["experiment=reverse"], "General"),
         (["experiment=reverse", "attention=location"], "Location"),
         (["experiment=multi30k_bahdanau", "model/decoder=luong"], "General"),
+        (["model=transformer"], "ScaledDot"),
+        (["model=transformer", "attention=additive"], "Additive"),
     ],
     ids=" ".join,
 )
@@ -132,7 +153,8 @@ def test_the_command_line_beats_the_model(
 ) -> None:
     config = configure(*overrides)
     assert config["attention"]["_target_"] == f"zoo.attention.{attention}"
-    assert config["model"]["decoder"]["attention"]["score"] == config["attention"]
+    model = config["model"]
+    assert model.get("decoder", model)["attention"]["score"] == config["attention"]
 
 
 def test_a_recipe_beats_the_model(tmp_path: Path) -> None:
@@ -240,7 +262,7 @@ def test_the_control_of_luong_differs_in_its_score_alone(configure: Callable[...
 
 @pytest.mark.parametrize("recipe", options("experiment"))
 def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str) -> None:
-    config = configure(f"experiment={recipe}", "trainer=debug", *SMALL)
+    config = configure(*small(f"experiment={recipe}", "trainer=debug"))
     check(config)
     trainer = config["trainer"]
     assert trainer["max_epochs"] == 1

@@ -56,12 +56,18 @@ def test_any_value_in_the_default(config: Config, value: Any) -> None:
         ["data=multi30k", "decoding=sample", "scheduler=plateau", "selection=local_predictive"],
         ["experiment=reverse", "selection=hard", "attention=location", "optimizer=adamw"],
         ["selection=gumbel_hard", "attention=cosine", "scheduler=inverse_square_root", "logger=csv"],
+        ["model=transformer", "model/positions=learned", "model.window=3", "attention=additive"],
     ],
     ids=" ".join,
 )
 def test_any_value_in_any_part(line: list[str], value: Any) -> None:
     resolvers.register()
-    small = ["trainer=cpu", "model.embedding_size=8", "model.hidden_size=8"]
+    sizes = (
+        ("model_size", "feed_forward_size")
+        if "model=transformer" in line
+        else ("embedding_size", "hidden_size")
+    )
+    small = ["trainer=cpu", *(f"model.{name}=8" for name in sizes)]
     try_everywhere(compose_jobs(CONF, [*line, *small], False)[0].config, value)
 
 

@@ -63,7 +63,7 @@ def copy_layer(ours: nn.Module, theirs: nn.Module) -> None:
 @pytest.mark.parametrize("pre_norm", [False, True], ids=["post-norm", "pre-norm"])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_parity_with_torch(pre_norm: bool, activation: str) -> None:
-    """`torch.nn.Transformer` with copied weights; that it normalises the end of post-norm stacks is undone."""
+    """`torch.nn.Transformer`, weights copied; that it normalises the end of post-norm stacks is undone."""
     network = randomised(
         build_transformer(pre_norm=pre_norm, activation={"relu": nn.ReLU, "gelu": nn.GELU}[activation])
     )

@@ -362,7 +362,7 @@ class Transformer(nn.Module):
         window: int | None = None,
         head_key_size: int | None = None,
         head_value_size: int | None = None,
-        tie_embeddings: bool = True,
+        tie_embeddings: bool = False,
     ) -> None:
         super().__init__()
         sizes = {
