@@ -18,6 +18,7 @@ SMALL = [
     *("data.corpus.train=160", "data.corpus.validation=24", "data.corpus.test=16", "data.batch_tokens=256"),
     *("model.embedding_size=8", "model.hidden_size=8", "model.dropout=0.3", "selection=hard"),
     *("trainer.val_check_interval=0.5", "trainer.log_every_n_steps=1", "~callbacks.alignments"),
+    *("averaging=last", "callbacks.averaging.checkpoints=2"),
     *("callbacks.last.every_n_steps=3", "scheduler=inverse_square_root", "scheduler.warmup_steps=5"),
 ]
 TIMINGS = ("per_second", "seconds", "peak_memory")

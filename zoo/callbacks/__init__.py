@@ -1,6 +1,7 @@
 """Lightning callbacks: what a run does besides learning."""
 
 from zoo.callbacks.alignments import AlignmentFigures
+from zoo.callbacks.averaging import CheckpointAveraging
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
 from zoo.callbacks.heartbeat import Heartbeat
 from zoo.callbacks.last_checkpoint import LastCheckpoint
@@ -14,6 +15,7 @@ from zoo.callbacks.throughput import Throughput
 
 __all__ = [
     "AlignmentFigures",
+    "CheckpointAveraging",
     "Diverged",
     "DivergenceGuard",
     "Heartbeat",

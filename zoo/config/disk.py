@@ -21,7 +21,7 @@ def check_disk(configs: Sequence[Config]) -> None:
     """Refuses runs whose checkpoints cannot fit on the disk.
 
     After its end a run keeps best.ckpt (weights) and last.ckpt (weights and optimiser). While it runs both
-    hold the optimiser, and a third one is being written.
+    hold the optimiser (and where checkpoints are averaged, these), and a third one is being written.
 
     Args:
         configs: checked, one for each run.
@@ -30,9 +30,10 @@ def check_disk(configs: Sequence[Config]) -> None:
         ConfigError: says what is needed, what is free and where.
     """
     models = [_weights(config) for config in configs]
+    averaged = [_averaged(config) * model for config, model in zip(configs, models, strict=True)]
     parallel = min(configs[0]["sweep"]["parallel"], len(configs))
-    kept = sum((1 + _TRAINED) * model + _REST for model in models)
-    needed = kept + parallel * (2 * _TRAINED - 1) * max(models)
+    kept = sum((1 + _TRAINED) * model + _REST for model in models) + sum(averaged)
+    needed = kept + parallel * ((2 * _TRAINED - 1) * max(models) + 2 * max(averaged))
     folder = Path(configs[0]["paths"]["runs_dir"])
     disk = next(one for one in (folder, *folder.parents) if one.exists())
     free = shutil.disk_usage(disk).free
@@ -56,6 +57,12 @@ def _weights(config: Config) -> int:
         network = instantiate(config["model"], "model")(spec=spec)
     parameters: int = sum(weight.numel() for weight in network.parameters())
     return _BYTES_PER_PARAMETER * parameters
+
+
+def _averaged(config: Config) -> int:
+    """How many weights beyond its own a checkpoint holds."""
+    averaging = config["callbacks"].get("averaging")
+    return 1 + int(averaging["checkpoints"]) if averaging else 0
 
 
 def _gigabytes(size: float) -> str:

@@ -24,7 +24,7 @@ from zoo.spec import DataSpec
 
 FORMAT = 1
 _BEST = Path("checkpoints") / "best.ckpt"
-_TRAINING_ONLY = ("optimizer_states", "lr_schedulers", "loops")
+_TRAINING_ONLY = ("optimizer_states", "lr_schedulers", "loops", "trained_weights")
 
 
 class CheckpointError(ValueError):
@@ -178,6 +178,8 @@ def strip_optimizer(path: Path) -> None:
     loaded = _load(Path(path))
     for key in _TRAINING_ONLY:
         loaded.pop(key, None)
+    for state in loaded["callbacks"].values():
+        state.pop("kept", None)  # what the mean of checkpoints was made of
     AtomicIO().save_checkpoint(loaded, path)
 
 

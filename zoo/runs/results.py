@@ -123,6 +123,8 @@ def config_hash(config: Mapping[str, Any]) -> str:
     chosen = {key: config.get(key) for key in _HASHED_GROUPS}
     chosen["data"] = {key: value for key, value in config["data"].items() if key not in _NOT_HASHED_DATA}
     chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER}
+    if averaging := (config.get("callbacks") or {}).get("averaging"):
+        chosen["averaging"] = averaging
     roots = tuple(str(path) for path in (config.get("paths") or {}).values() if path)
     text = json.dumps(_without_paths(chosen, roots), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()

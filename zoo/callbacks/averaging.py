@@ -1,0 +1,92 @@
+"""The mean of the last checkpoints is what is validated, kept and tested."""
+
+from typing import Any
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch import Callback
+from torch import Tensor
+
+Weights = dict[str, Tensor]
+
+_KEY = "trained_weights"
+
+
+class CheckpointAveraging(Callback):
+    """Averages the weights of the last validations (Vaswani et al. 2017, section 6.1: the last 5, or 20).
+
+    Every validation sees the mean of the weights that this one and the ones before it found, and the best
+    checkpoint has it; training goes on with its own. Thus what is tested was validated, and a mean with
+    weights too old to help is not chosen. The paper averages checkpoints that were written every ten minutes:
+    here the time between two is that between two validations.
+
+    `last.ckpt` grows by the averaged weights, best.ckpt holds the mean alone in the end.
+
+    Args:
+        checkpoints: how many are averaged, at least 2; fewer as long as there are not so many.
+
+    Raises:
+        ValueError: there is nothing to average.
+    """
+
+    def __init__(self, *, checkpoints: int) -> None:
+        if checkpoints < 2:
+            raise ValueError(f"checkpoints must be at least 2, got {checkpoints}")
+        self.checkpoints = checkpoints
+        self._kept: dict[int, Weights] = {}  # by step, the oldest first
+        self._mean: Weights | None = None  # until training goes on
+        self._trained: Weights | None = None  # while the mean is in the model's place
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Puts the mean into the model."""
+        if trainer.state.fn != "fit" or trainer.sanity_checking:
+            return
+        self._trained = {name: value.clone() for name, value in pl_module.state_dict().items()}
+        self._kept[trainer.global_step] = self._trained  # a validation that is done again counts once
+        for step in sorted(self._kept)[: -self.checkpoints]:
+            del self._kept[step]
+        self._mean = _mean(list(self._kept.values()))
+        pl_module.load_state_dict(self._mean)
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Gives the model its own weights back."""
+        if self._trained is not None:
+            pl_module.load_state_dict(self._trained)
+            self._trained = None
+
+    def on_train_batch_start(self, *_: object) -> None:
+        """From now on a checkpoint is not of the last validation."""
+        self._mean = None
+
+    def on_save_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """A validation's checkpoint has the mean, and beside it what training goes on with."""
+        if self._mean is not None:
+            own = self._trained or checkpoint["state_dict"]
+            checkpoint[_KEY] = {name: value.clone() for name, value in own.items()}
+            checkpoint["state_dict"] = self._mean
+
+    def on_load_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Training goes on with its own weights."""
+        if trainer.state.fn == "fit" and _KEY in checkpoint:
+            pl_module.load_state_dict(checkpoint[_KEY])
+
+    def state_dict(self) -> dict[str, Any]:
+        """The weights that the next mean consists of."""
+        return {"kept": self._kept}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Takes them back."""
+        self._kept = dict(state_dict["kept"])
+
+
+def _mean(weights: list[Weights]) -> Weights:
+    """Of numbers; what counts something is the newest."""
+    newest = weights[-1]
+    return {
+        name: torch.stack([one[name] for one in weights]).mean(0) if value.is_floating_point() else value
+        for name, value in newest.items()
+    }
