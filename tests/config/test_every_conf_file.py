@@ -21,6 +21,7 @@ FILES = sorted(path.relative_to(CONF).with_suffix("") for path in CONF.rglob("*.
 CHOICES = [path for path in FILES if path != Path("train")]
 NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
+    "scheduler/vaswani": ["model=transformer"],
     "data/parallel": [f"data.train=[{CONF}/train.yaml,{CONF}/data/dates.yaml]"],  # are there; none is read
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
 }
@@ -249,7 +250,9 @@ def test_the_control_of_luong_differs_in_its_score_alone(configure: Callable[...
     assert differences(luong, uniform) == {"attention", "model.decoder.attention.score"}
     bahdanau = configure("experiment=multi30k_bahdanau")
     changed = differences(bahdanau, luong)
-    assert changed == {"attention", "model.decoder", "model.recurrent"}, "a change of one recipe reaches the other"
+    assert changed == {"attention", "model.decoder", "model.recurrent"}, (
+        "a change of one recipe reaches the other"
+    )
     sizes = []
     for config in (luong, uniform):
         with torch.device("meta"):

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.optim.lr_scheduler import LRScheduler
 
-from zoo.tasks.schedules import WarmupConstant, WarmupCosine, WarmupInverseSquareRoot
+from zoo.tasks.schedules import Vaswani, WarmupConstant, WarmupCosine, WarmupInverseSquareRoot
 
 
 def rates(schedule: Callable[..., LRScheduler], steps: int) -> list[float]:
@@ -32,6 +32,12 @@ def test_inverse_square_root() -> None:
     assert rates(partial(WarmupInverseSquareRoot, warmup_steps=2), 5) == pytest.approx(expected)
 
 
+def test_vaswani_is_equation_3_of_section_5_3() -> None:
+    found = rates(partial(Vaswani, model_size=512, warmup_steps=4), 10)
+    expected = [512**-0.5 * min(step**-0.5, step * 4**-1.5) for step in range(1, 11)]
+    assert found == pytest.approx(expected)
+
+
 @pytest.mark.parametrize(("warmup", "start"), [(0, [1]), (1, [1]), (3, [1 / 3, 2 / 3, 1])])
 def test_cosine_wastes_no_step(warmup: int, start: list[float]) -> None:
     """Half a cosine over the steps behind the highest; zero would be the step after the last."""
@@ -47,6 +53,7 @@ def test_cosine_wastes_no_step(warmup: int, start: list[float]) -> None:
     [
         (partial(WarmupConstant, warmup_steps=-1), "warmup_steps must be at least 0, got -1"),
         (partial(WarmupInverseSquareRoot, warmup_steps=0), "warmup_steps must be at least 1, got 0"),
+        (partial(Vaswani, model_size=0, warmup_steps=1), "model_size must be at least 1, got 0"),
         (partial(WarmupCosine, warmup_steps=5, total_steps=5), "must exceed warmup_steps, got 5 and 5"),
         (partial(WarmupCosine, warmup_steps=5, total_steps=-1), r"as trainer\.max_steps"),
     ],

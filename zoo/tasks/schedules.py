@@ -28,10 +28,7 @@ class WarmupConstant(LambdaLR):
 
 
 class WarmupInverseSquareRoot(LambdaLR):
-    """Rises linearly, then falls with the root of the step (Vaswani et al. 2017, section 5.3, eq. 3).
-
-    At step t = 1, 2, ...: `lr * min(t / w, sqrt(w / t))`. The paper's `d^-0.5 * min(t^-0.5, t * w^-1.5)` is
-    this with `lr = (d * w)^-0.5`.
+    """Rises linearly, then falls with the root of the step: `lr * min(t / w, sqrt(w / t))` at t = 1, 2, ...
 
     Args:
         optimizer: its `lr` is the rate at step w.
@@ -44,12 +41,38 @@ class WarmupInverseSquareRoot(LambdaLR):
     def __init__(self, optimizer: Optimizer, *, warmup_steps: int) -> None:
         if warmup_steps < 1:
             raise ValueError(f"warmup_steps must be at least 1, got {warmup_steps}")
+        self.warmup_steps = warmup_steps
+        super().__init__(optimizer, self.share)
 
-        def share(done: int) -> float:
-            step = done + 1
-            return min(step / warmup_steps, math.sqrt(warmup_steps / step))
+    def share(self, done: int) -> float:
+        """Of the optimiser's `lr`, after that many steps."""
+        step = done + 1
+        return min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
 
-        super().__init__(optimizer, share)
+
+class Vaswani(WarmupInverseSquareRoot):
+    """`lr * d^-0.5 * min(t^-0.5, t * w^-1.5)` at t = 1, 2, ... (Vaswani et al. 2017, section 5.3, eq. 3).
+
+    `WarmupInverseSquareRoot` with a highest rate of `(d w)^-0.5`, so that large models learn more slowly.
+
+    Args:
+        optimizer: its `lr` scales the rate; the paper has 1.
+        model_size: d, the model's size.
+        warmup_steps: w; the paper has 4,000.
+
+    Raises:
+        ValueError: a number is below 1.
+    """
+
+    def __init__(self, optimizer: Optimizer, *, model_size: int, warmup_steps: int) -> None:
+        if model_size < 1:
+            raise ValueError(f"model_size must be at least 1, got {model_size}")
+        self.model_size = model_size
+        super().__init__(optimizer, warmup_steps=warmup_steps)
+
+    def share(self, done: int) -> float:
+        """See `WarmupInverseSquareRoot`."""
+        return super().share(done) / math.sqrt(self.model_size * self.warmup_steps)
 
 
 class WarmupCosine(LambdaLR):
