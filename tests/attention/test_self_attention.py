@@ -120,6 +120,43 @@ def test_what_is_broken_spoils_only_those_who_read_it(causal: bool, window: int 
         equal(context[:, sound], plain[:, sound])
 
 
+@every_direction
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")  # it is compiled on a GPU
+def test_the_flexible_kernel_reads_the_same(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU has its forward pass; it is compiled on a GPU only."""
+    monkeypatch.setattr("zoo.attention.flexible._devices", ("cpu",))
+    attention = build(causal=causal, window=3, rotary=Rotary).float()
+    inputs = randn(2, 40, SIZE).float()
+    keep = padding_mask(torch.tensor([40, 23]), 40)[:, 0]
+    used = []
+    monkeypatch.setattr(
+        SelfAttention, "_slice_by_slice", lambda *_, **__: used.append("slices") or pytest.fail("not used")
+    )
+    with torch.no_grad():
+        actual = attention(inputs, keep, weights=False).context
+    expected = banded(attention, inputs, keep).context
+    equal(actual, expected, 1e-5)
+
+
+def test_without_the_flexible_kernel_a_window_is_read_in_slices(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is said once, and not tried again."""
+
+    def refuse(*_: object, **__: object) -> None:
+        raise NotImplementedError("no kernel for this")
+
+    monkeypatch.setattr("zoo.attention.flexible._devices", ("cpu",))
+    monkeypatch.setattr("zoo.attention.flexible._refused", False)
+    monkeypatch.setattr("zoo.attention.flexible.create_block_mask", refuse)
+    attention, inputs = build(causal=False, window=3), randn(2, 40, SIZE)
+    for _ in range(2):
+        equal(attention(inputs, weights=False).context, banded(attention, inputs, None).context)
+    assert [record.message for record in caplog.records] == [
+        "flex_attention cannot be used, windows are read slice by slice: no kernel for this"
+    ]
+
+
 @pytest.mark.parametrize("window", [None, 1, 3])
 def test_step_by_step_is_all_at_once(window: int | None) -> None:
     """Each hypothesis has a sequence of its own: W is a leading axis."""

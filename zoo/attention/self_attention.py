@@ -1,16 +1,15 @@
 """Attention of a sequence to itself: to all of it, to what stands before, or only to what is near."""
 
-from typing import cast
-
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
+from zoo.attention.flexible import can_flex, flex_context
 from zoo.attention.masks import causal_mask, combine
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.multi_head import MultiHeadAttention
 from zoo.attention.scores import Location
-from zoo.attention.shield import broken_queries, finite_rows
+from zoo.attention.shield import finite_rows
 
 _SMALLEST_BLOCK = 32
 """Queries that share one slice of keys at the least: small ones are slow."""
@@ -92,43 +91,57 @@ class SelfAttention(nn.Module):
         return self.attention.join(self.attention.read(query, near, None, weights=True), None), memory
 
     def _near(self, inputs: Tensor, keep_mask: Tensor | None, window: int, *, weights: bool) -> Attended:
-        """Each block of queries reads its own keys and the window's to either side."""
-        size, ahead = inputs.shape[-2], 0 if self.causal else window
-        block = max(window, _SMALLEST_BLOCK)
-        blocks = -(-size // block)
-        margins = (
-            window,
-            blocks * block - size + ahead,
-        )  # the keys before the first block and behind the last
-
-        def slices(rows: Tensor) -> Tensor:
-            """`(*lead, h, N, A)` to `(*lead, blocks, h, keys, A)`."""
-            padded = pad(rows, (0, 0, *margins))
-            return padded.unfold(-2, window + block + ahead, block).movedim(-3, -4).transpose(-1, -2)
-
+        """What every position reads of its window."""
         harmless = finite_rows(inputs)
         kept = torch.ones_like(harmless) if keep_mask is None else keep_mask
         memory = self.attention.prepare(torch.where((harmless & kept).unsqueeze(-1), inputs, 0.0))
-        # (*lead, blocks, 1, keys): what is neither padding nor beyond the ends; what is not finite
-        real, broken = (slices(flags[..., None, :, None])[..., 0] for flags in (kept, ~harmless))
-        key = torch.arange(window + block + ahead, device=inputs.device)
-        query = torch.arange(block, device=inputs.device)[:, None]
-        mask = real.unsqueeze(-2) & (key >= query) & (key <= query + window + ahead)
-        near = Memory(slices(memory.projected), slices(memory.values), mask, broken)
-        heads = pad(self.attention.project_query(inputs, first=0), (0, 0, 0, blocks * block - size))
-        heads = heads.unflatten(-2, (blocks, block)).movedim(-3, -4)  # (*lead, blocks, h, block, d)
-        read = self.attention.read(heads, near, None, weights=weights)
+        query = self.attention.project_query(inputs, first=0)
+        read = None
+        if not weights and can_flex(self.attention.attention, inputs.device):
+            read = flex_context(
+                self.attention.attention, query, memory, kept, window=window, causal=self.causal
+            )
+        if read is None:
+            read = self._slice_by_slice(query, memory, kept, window, weights=weights)
+        return self.attention.join(read, self._any_near(kept & ~harmless, window))
+
+    def _slice_by_slice(
+        self, query: Tensor, memory: Memory, kept: Tensor, window: int, *, weights: bool
+    ) -> Attended:
+        """Each block of queries `(*lead, h, N, d)` reads its own keys and the window's to either side."""
+        size, ahead = query.shape[-2], 0 if self.causal else window
+        block = max(window, _SMALLEST_BLOCK)
+        blocks = -(-size // block)
+        before, behind = window, blocks * block - size + ahead  # the first block, and the last
+
+        def slices(rows: Tensor) -> Tensor:
+            """`(*lead, h, N, A)` to `(*lead, blocks, h, keys, A)`."""
+            padded = pad(rows, (0, 0, before, behind))
+            return padded.unfold(-2, window + block + ahead, block).movedim(-3, -4).transpose(-1, -2)
 
         def whole(rows: Tensor) -> Tensor:
             """`(*lead, blocks, h, block, A)` to `(*lead, h, N, A)`."""
             return rows.movedim(-4, -3).flatten(-3, -2)[..., :size, :]
 
-        spread = None
-        if read.weights is not None:
-            place = (key + block * torch.arange(blocks, device=inputs.device)[:, None, None, None]).expand_as(
-                read.weights
-            )
-            wide = read.weights.new_zeros(*read.weights.shape[:-1], sum(margins) + size)
-            spread = whole(wide.scatter(-1, place, read.weights))[..., window : window + size]
-        spoilt = whole(cast(Tensor, broken_queries(near)).unsqueeze(-1))[..., 0, :, 0]
-        return self.attention.join(Attended(whole(read.context), spread), spoilt)
+        place = torch.arange(window + block + ahead, device=query.device)
+        own = torch.arange(block, device=query.device)[:, None]
+        # What is neither padding nor beyond the ends, and near: (*lead, blocks, 1, block, keys)
+        mask = slices(kept[..., None, :, None])[..., 0].unsqueeze(-2)
+        mask = mask & (place >= own) & (place <= own + window + ahead)
+        heads = pad(query, (0, 0, 0, blocks * block - size)).unflatten(-2, (blocks, block)).movedim(-3, -4)
+        near = Memory(slices(memory.projected), slices(memory.values), mask)
+        read = self.attention.read(heads, near, None, weights=weights)
+        if read.weights is None:
+            return Attended(whole(read.context), None)
+        wide = read.weights.new_zeros(*read.weights.shape[:-1], before + size + behind)
+        place = place + block * torch.arange(blocks, device=query.device)[:, None, None, None]
+        spread = whole(wide.scatter(-1, place.expand_as(read.weights), read.weights))
+        return Attended(whole(read.context), spread[..., before : before + size])
+
+    def _any_near(self, flags: Tensor, window: int) -> Tensor:
+        """Which positions see a flag `(*lead, N)` in their window."""
+        size, ahead = flags.shape[-1], 0 if self.causal else window
+        count = pad(flags.cumsum(-1), (1, 0))
+        position = torch.arange(size, device=flags.device)
+        last, first = (position + ahead + 1).clamp(max=size), (position - window).clamp(min=0)
+        return count[..., last] > count[..., first]
