@@ -7,6 +7,7 @@ from zoo.attention.memory import Attended, Memory, Selected
 from zoo.attention.scores import Score
 from zoo.attention.selections import Selection
 from zoo.attention.shield import broken_queries, shield, spoil
+from zoo.kernels import Dropout
 
 
 class Attention(nn.Module):
@@ -33,7 +34,7 @@ class Attention(nn.Module):
             of_score, of_selection = getattr(score, name), getattr(selection, name)
             if of_score != of_selection:
                 raise ValueError(f"score has {name}={of_score}, selection has {name}={of_selection}")
-        self.score, self.selection, self.dropout = score, selection, nn.Dropout(dropout)
+        self.score, self.selection, self.dropout = score, selection, Dropout(dropout)
 
     def prepare(self, keys: Tensor, values: Tensor | None = None, keep_mask: Tensor | None = None) -> Memory:
         """Does everything that needs no query, once.

@@ -4,7 +4,7 @@ The kernel skips whole blocks of keys that no query of a block may see. It knows
 its backward pass; `SelfAttention` reads slice by slice wherever this is not to be had.
 """
 
-import logging
+import warnings
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -16,8 +16,6 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from zoo.attention.attention import Attention
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.selections import Soft
-
-log = logging.getLogger(__name__)
 
 _devices = ("cuda",)
 _refused = False
@@ -63,7 +61,8 @@ def flex_context(
         )
     except Exception as error:  # of the compiler, the driver, the sizes that it has no kernel for
         _refused = True
-        log.warning("flex_attention cannot be used, windows are read slice by slice: %s", error)
+        reason = f"flex_attention cannot be used, windows are read slice by slice: {error}"
+        warnings.warn(reason, RuntimeWarning, stacklevel=2)
         return None
     return Attended(context.view(*query.shape[:-1], -1), None)
 

@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from zoo.attention import Attended, Memory, MultiHeadAttention, Score, Selection, SelfAttention, Soft
 from zoo.batch import Padded
 from zoo.decoding import Step
+from zoo.kernels import Dropout
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.positions import Positions
 from zoo.spec import DataSpec
@@ -87,7 +88,7 @@ class Residual(nn.Module):
 
     def __init__(self, settings: Settings) -> None:
         super().__init__()
-        self.norm, self.dropout = nn.LayerNorm(settings.model_size), nn.Dropout(settings.dropout)
+        self.norm, self.dropout = nn.LayerNorm(settings.model_size), Dropout(settings.dropout)
         self.pre_norm = settings.pre_norm
 
     def enter(self, x: Tensor) -> Tensor:
@@ -110,7 +111,7 @@ class FeedForward(nn.Sequential):
         for layer in (W_1, W_2):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
-        super().__init__(W_1, settings.activation(), nn.Dropout(settings.activation_dropout), W_2)
+        super().__init__(W_1, settings.activation(), Dropout(settings.activation_dropout), W_2)
 
 
 class EncoderLayer(nn.Module):
@@ -408,7 +409,7 @@ class Transformer(nn.Module):
         )
         self.encoder = TransformerEncoder(settings, layers=encoder_layers)
         self.decoder = TransformerDecoder(settings, layers=decoder_layers, memory_size=model_size)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.output = nn.Linear(model_size, target.size, bias=False)
         for matrix in (self.embed_source, self.embed_target, self.output):
             nn.init.normal_(matrix.weight, std=model_size**-0.5)

@@ -1,0 +1,39 @@
+"""Dropout whose random numbers are cheap on a CPU."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+_LEVELS = 2**16
+
+
+class Dropout(nn.Dropout):
+    """`torch.nn.Dropout`, several times as fast on a CPU.
+
+    There torch draws a number of its own for every element, on one core. Here each draw of 64 bits decides
+    about four elements, 16 bits each, so p is kept to 1/131,072.
+    """
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Drops elements of a tensor of any shape in training."""
+        if not self.training or self.p in (0, 1) or input.device.type != "cpu":
+            return super().forward(input)
+        dropped: Tensor = _Drop.apply(input, self.p)
+        return dropped
+
+
+class _Drop(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, input: Tensor, p: float) -> Tensor:
+        draws = torch.empty(-(-input.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+        bits = draws.view(torch.int16)[: input.numel()].view(input.shape)
+        kept = bits < round((1 - p) * _LEVELS) - _LEVELS // 2
+        ctx.save_for_backward(kept)
+        ctx.scale = 1 / (1 - p)
+        return torch.where(kept, input, 0.0).mul_(ctx.scale)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (kept,) = ctx.saved_tensors
+        return torch.where(kept, gradient, 0.0).mul_(ctx.scale), None
