@@ -9,10 +9,26 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
 
 PAD, BOS, EOS = 0, 2, 3
+
+
+class TransformerSizes(NamedTuple):
+    """What a driver of a Transformer is told behind batches and seconds: `SIZE PRECISION`."""
+
+    model_size: int
+    feed_forward_size: int
+    layers: int
+    mixed: bool
+
+
+def transformer_sizes() -> TransformerSizes:
+    """(a) d 128, feed-forward 256, 4 + 4 layers; (b) d 256, feed-forward 1,024, 3 + 3 layers; 4 heads both."""
+    size, precision = sys.argv[3:5]
+    return TransformerSizes(*{"a": (128, 256, 4), "b": (256, 1024, 3)}[size], precision == "bf16")
 
 
 def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:

@@ -1,0 +1,53 @@
+"""The zoo's own side: `model=transformer` with the loss of its task, in float32 or under bfloat16 autocast."""
+
+import sys
+from pathlib import Path
+
+from common import PAD, measure, transformer_sizes
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zoo.attention import ScaledDot, Soft
+from zoo.batch import Padded, decoder_pair
+from zoo.networks.positions import Sinusoidal
+from zoo.networks.transformer import Transformer
+from zoo.spec import DataSpec, TextSpec
+
+
+def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
+    """The network, and its mean cross-entropy per real token."""
+    sizes = transformer_sizes()
+    text = TextSpec(tokenizer="shared", size=vocabulary, maximum_length=100)
+    network = Transformer(
+        spec=DataSpec(name="benchmark", source=text, target=text, test_hash="", vocabulary_hash=""),
+        attention={"score": ScaledDot, "selection": Soft},
+        positions=Sinusoidal,
+        model_size=sizes.model_size,
+        feed_forward_size=sizes.feed_forward_size,
+        heads=4,
+        encoder_layers=sizes.layers,
+        decoder_layers=sizes.layers,
+        dropout=0.1,
+        attention_dropout=0.1,
+        activation_dropout=0.0,
+        activation=nn.ReLU,
+        tie_embeddings=True,
+    )
+
+    def loss(source: Tensor, source_lengths: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
+        inputs, labels = decoder_pair(Padded(target, lengths))
+        logits = network.logits(network(Padded(source, source_lengths), inputs).features).float()
+        total = functional.cross_entropy(
+            logits.flatten(0, 1), labels.ids.flatten(), ignore_index=PAD, label_smoothing=0.1, reduction="sum"
+        )
+        return total / labels.lengths.sum()
+
+    return network, loss
+
+
+if __name__ == "__main__":
+    measure(build, mixed=transformer_sizes().mixed)
