@@ -1,14 +1,14 @@
 """Training speed of the Transformer beside its peers, on identical batches in one run.
 
-Two sizes: (a) d 128, feed-forward 256, 4 + 4 layers; (b) d 256, feed-forward 1,024, 3 + 3 layers; 4 heads, dropout
-0.1, label smoothing 0.1, one matrix for embeddings and output, AdamW, clipping. Data: Multi30k English to
-German, joint BPE of 10,000, length buckets of 4,096 tokens. The figure is real (not padded) target tokens per
-second. Sides run in turn, each in its own process; the ratio is taken round by round.
+Two sizes: (a) d 128, feed-forward 256, 4 + 4 layers; (b) d 256, feed-forward 1,024, 3 + 3 layers; 4 heads,
+dropout 0.1, label smoothing 0.1, one matrix for embeddings and output, AdamW, clipping. Data: Multi30k
+English to German, joint BPE of 10,000, length buckets of 4,096 tokens. The figure is real (not padded) target
+tokens per second. Sides run in turn, each in its own process; the ratio is taken round by round.
 
     python benchmarks/transformer_training.py --size a --marian PYTHON
 
-where PYTHON is the interpreter of an environment with Hugging Face transformers. Peers run as they are shipped, in
-float32, and with the allocator setting that `train.py` chooses for itself, under bfloat16 autocast.
+where PYTHON is the interpreter of an environment with Hugging Face transformers. Peers run as they are
+shipped, in float32, and with the allocator setting that `train.py` chooses for itself, under bfloat16 autocast.
 """
 
 import sys

@@ -26,7 +26,7 @@ class TransformerSizes(NamedTuple):
 
 
 def transformer_sizes() -> TransformerSizes:
-    """(a) d 128, feed-forward 256, 4 + 4 layers; (b) d 256, feed-forward 1,024, 3 + 3 layers; 4 heads both."""
+    """(a) d 128, feed-forward 256, 4 + 4 layers; (b) d 256, feed-forward 1,024, 3 + 3 layers; 4 heads."""
     size, precision = sys.argv[3:5]
     return TransformerSizes(*{"a": (128, 256, 4), "b": (256, 1024, 3)}[size], precision == "bf16")
 

@@ -1,4 +1,4 @@
-"""The zoo's own side: `model=transformer` with the loss of its task, in float32 or under bfloat16 autocast."""
+"""The zoo's own side: `model=transformer` with its task's loss, in float32 or under bfloat16 autocast."""
 
 import sys
 from pathlib import Path
