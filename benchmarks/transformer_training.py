@@ -8,7 +8,7 @@ tokens per second. Sides run in turn, each in its own process; the ratio is take
     python benchmarks/transformer_training.py --size a --marian PYTHON
 
 where PYTHON is the interpreter of an environment with Hugging Face transformers. Peers run as they are
-shipped, in float32, and with the allocator setting that `train.py` chooses for itself, under bfloat16 autocast.
+shipped, in float32, and under bfloat16 autocast with the allocator setting that `train.py` chooses.
 """
 
 import sys

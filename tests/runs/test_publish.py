@@ -69,6 +69,20 @@ def test_seeds_of_one_configuration_are_one_row_with_mean_and_deviation() -> Non
     assert "(Some CPU, 2 cores, threads: 2)" in text
 
 
+def test_what_an_override_changes_is_said_with_its_interval() -> None:
+    """Of differences 0.1, 0.2 and 0.3 the mean is 0.2; t(0.975, 2) = 4.303 times 0.1 / sqrt(3) is 0.248."""
+    recipe = [results(seed, 0.5) for seed in (1, 2, 3)]
+    other = [
+        {**results(seed, 0.5 + seed / 10, hashed="b"), "overrides": ["attention=dot"]} for seed in (3, 1, 2)
+    ]
+    alone = [{**results(1, 0.9, hashed="c"), "overrides": ["attention=cosine"]}]
+    text = tables([*recipe, *other, *alone])
+    expected = "- `attention=dot` against the recipe, over seeds 1, 2, 3: exact_match +0.200 [-0.048, +0.448]"
+    assert expected in text
+    assert "`attention=cosine` against" not in text, "one seed has no interval"
+    assert "against the recipe" not in tables(other), "and nothing is compared without a recipe"
+
+
 def test_rows_are_configurations_and_columns_name_their_split() -> None:
     unseen = {"test_unseen": {"exact_match": 0.25}}
     text = tables(

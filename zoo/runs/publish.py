@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from scipy.stats import ttest_rel  # type: ignore[import-untyped]
+
 from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
 from zoo.figures.png import png
@@ -34,6 +36,7 @@ _METRICS = (
     "majority_exact_match",
 )
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
+_OF_EFFECTS = ("bleu", "bleu_tok_lc", "exact_match")
 _NOT_SPECIAL = (
     *("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks."),
     *("data.train=", "data.val=", "data.test="),
@@ -177,7 +180,36 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
     cores = machine["cores"]
     where = f"{machine['processor']}, {cores} core{'s' if cores > 1 else ''}, threads: {machine['threads']}"
     body = "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
-    return f"\n**`experiment={experiment}`** ({where})\n\n{body}"
+    return f"\n**`experiment={experiment}`** ({where})\n\n{body}{_effects(list(groups.values()), columns)}"
+
+
+def _effects(groups: Sequence[Sequence[Mapping[str, Any]]], columns: Sequence[tuple[str, str]]) -> str:
+    """What the overrides of each group change, seed by seed: mean and 95 % interval of the differences.
+
+    The interval is Student's for pairs, so it is wide for few seeds, as it should be.
+    """
+    recipes = [group for group in groups if not group[0].get("overrides")]
+    if len(recipes) != 1:
+        return ""
+    recipe = {row["seed"]: row for row in recipes[0]}
+    lines = []
+    for group in groups:
+        seeds = sorted({row["seed"] for row in group} & recipe.keys())
+        if group is recipes[0] or len(seeds) < 2:
+            continue
+        own = {row["seed"]: row for row in group}
+        parts = []
+        for split, metric in columns:
+            if metric not in _OF_EFFECTS or split != "test":
+                continue
+            pairs = [(own[seed][split][metric], recipe[seed][split][metric]) for seed in seeds]
+            low, high = ttest_rel(*zip(*pairs, strict=True)).confidence_interval()
+            mean = statistics.fmean(value - base for value, base in pairs)
+            digits = 1 if metric in _OF_LANGUAGE else 3
+            parts.append(f"{metric} {mean:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]")
+        over = ", ".join(map(str, seeds))
+        lines.append(f"- `{_label(group[0])}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
+    return f"\n{''.join(lines)}" if lines else ""
 
 
 def _label(results: Mapping[str, Any], of: str | None = None) -> str:
