@@ -27,13 +27,37 @@ def part(target: str, *, partial: bool = True, **values: Any) -> dict[str, Any]:
     return {"_target_": target, "_partial_": partial, **values}
 
 
-def config(*, decoder: str = "BahdanauDecoder", decoding: dict[str, Any] | None = None) -> dict[str, Any]:
+def transformer() -> dict[str, Any]:
+    """The model of a configuration: a Transformer of three layers with two heads."""
+    return part(
+        "zoo.networks.transformer.Transformer",
+        attention={"score": part("zoo.attention.ScaledDot"), "selection": part("zoo.attention.Soft")},
+        positions=part("zoo.networks.positions.Sinusoidal"),
+        model_size=8,
+        feed_forward_size=8,
+        heads=2,
+        encoder_layers=1,
+        decoder_layers=2,
+        dropout=0.5,
+        attention_dropout=0.0,
+        activation_dropout=0.0,
+        activation=part("torch.nn.ReLU"),
+    )
+
+
+def config(
+    *,
+    decoder: str = "BahdanauDecoder",
+    model: dict[str, Any] | None = None,
+    decoding: dict[str, Any] | None = None,
+) -> dict[str, Any]:
     """The resolved configuration of a tiny translation model."""
     attention = {"score": part("zoo.attention.Additive"), "selection": part("zoo.attention.Soft")}
     heads = {} if decoder == "FixedVectorDecoder" else {"attention": attention}
     return {
         "name": "small",
-        "model": part(
+        "model": model
+        or part(
             "zoo.networks.seq2seq.Seq2Seq",
             decoder=part(f"zoo.networks.seq2seq.{decoder}", **heads),
             recurrent=part("zoo.networks.recurrent.GRU"),
@@ -68,7 +92,8 @@ def make_run(folder: Path, *, seed: int = 0, **options: Any) -> Path:
     with torch.no_grad():
         for weight in task.parameters():
             weight.mul_(3.0)  # opinions strong enough to differ from sentence to sentence
-        task.network.output.bias[SPEC.target.eos] -= 4.0  # and more to say than nothing
+        if task.network.output.bias is not None:
+            task.network.output.bias[SPEC.target.eos] -= 4.0  # and more to say than nothing
     AtomicIO().save_checkpoint(
         {
             "global_step": 7,

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from small_run import make_run
+from small_run import make_run, transformer
 from typer.testing import CliRunner, Result
 
 import zoo
@@ -84,6 +84,15 @@ def test_a_picture_of_one_run_and_of_several(runs: Path, tmp_path: Path) -> None
         assert result.exit_code == 0, result.output
         assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
         assert f"drew {tmp_path / 'a.png'}" in result.stderr
+
+
+def test_every_picture_of_heads_is_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", model=transformer())
+    result = _zoo("predict", run, "abc", "--plot", tmp_path / "a.pdf")
+    said = [line for line in result.stderr.splitlines() if line.startswith("drew ")]
+    files = [tmp_path / f"a{kind}.pdf" for kind in ("", "_encoder", "_decoder", "_cross")]
+    assert said == [f"drew {file}" for file in files]
+    assert all(file.read_bytes().startswith(b"%PDF") for file in files)
 
 
 def test_a_cut_off_translation_is_said_to_be(runs: Path) -> None:

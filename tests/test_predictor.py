@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import torch
-from small_run import config, make_run, part
+from small_run import config, make_run, part, transformer
 
 import zoo
 from zoo.predictor import choose_device, plot_side_by_side
@@ -181,6 +181,39 @@ def test_pictures(run: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"one\.dog.*png"):
         predictor.plot("abc", tmp_path / "one.dog")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.png", "two.pdf"]
+
+
+def test_pictures_of_all_heads(run: Path, tmp_path: Path) -> None:
+    """Beside the alignment; of several models each has a number, and one without heads has none."""
+    predictor = zoo.load(make_run(tmp_path / "run", model=transformer()))
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    drawn = predictor.plot("abc", folder / "one.png")
+    assert [path.name for path in drawn] == ["one.png", "one_encoder.png", "one_decoder.png", "one_cross.png"]
+    both = plot_side_by_side({"a": zoo.load(run), "b": predictor}, "abc", folder / "two.PDF")
+    parts = ["two_2_encoder", "two_2_decoder", "two_2_cross"]
+    assert [path.name for path in both] == ["two.PDF", *(f"{name}.PDF" for name in parts)]
+    assert all(path.read_bytes().startswith((b"\x89PNG", b"%PDF")) for path in (*drawn, *both))
+    assert len(list(folder.iterdir())) == 8
+
+
+def test_maps_of_all_heads_are_what_the_search_read(tmp_path: Path) -> None:
+    """Also for sentences that share a pass with longer ones."""
+    predictor = zoo.load(make_run(tmp_path / "run", model=transformer()))
+    best = [translations[0] for translations in predictor.predict(TEXTS)]
+    assert len({len(translation.tokens) for translation in best}) > 1, "the test's model says one length"
+    for translation, maps in zip(best, predictor.task.attention_maps(TEXTS, best), strict=True):
+        source, target = translation.source_tokens, translation.tokens
+        assert {kind: found.weights.shape for kind, found in maps.items()} == {
+            "encoder": (1, 2, len(source), len(source)),
+            "decoder": (2, 2, len(target), len(target)),
+            "cross": (2, 2, len(target), len(source)),
+        }
+        torch.testing.assert_close(maps["cross"].weights[-1].mean(0), translation.weights)
+        assert all(torch.allclose(found.weights.sum(-1), torch.ones(())) for found in maps.values())
+        assert maps["cross"][1:] == (target, source)
+        assert maps["encoder"][1:] == (source, source)
+        assert maps["decoder"][1:] == (target, ["<s>", *target[:-1]])
 
 
 def test_no_picture_without_attention(tmp_path: Path) -> None:

@@ -50,7 +50,10 @@ def predict(
     ] = 1,
     plot: Annotated[
         Path | None,
-        typer.Option(help="Draw the attention to this picture: one sentence, several runs side by side."),
+        typer.Option(
+            help="Draw the attention to this picture: one sentence, several runs side by side; beside it, all"
+            " heads of a model that has several."
+        ),
     ] = None,
     device: Annotated[
         str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
@@ -75,8 +78,8 @@ def predict(
             predictors[name if name not in predictors else str(run)] = predictor
         _print_translations(predictors, texts, nbest)
         if plot is not None:
-            plot_side_by_side(predictors, texts[0], plot)
-            print(f"drew {plot}", file=sys.stderr)
+            for picture in plot_side_by_side(predictors, texts[0], plot):
+                print(f"drew {picture}", file=sys.stderr)
 
 
 def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | None]:

@@ -9,7 +9,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
 from zoo.decoding import Beam, Sample
-from zoo.figures import alignment_sheet, render
+from zoo.figures import alignment_sheet, head_grids, render
 from zoo.runs.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 from zoo.runs.files import write_bytes
 from zoo.tasks.translation import Translation, TranslationTask
@@ -82,17 +82,20 @@ class Predictor:
         found = self.task.translate(list(texts), self._search(nbest), weights=weights, progress=progress)
         return [translations[:nbest] for translations in found]
 
-    def plot(self, text: str, path: str | Path) -> None:
+    def plot(self, text: str, path: str | Path) -> list[Path]:
         """Draws what the model attends to while it translates a sentence.
 
         Args:
             text: a raw sentence.
             path: the picture; its ending says the format.
 
+        Returns:
+            The pictures: that one, and beside it those of all heads where the model has several.
+
         Raises:
             ValueError: the model has no attention, or the format is unknown.
         """
-        plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
+        return plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
 
     def _search(self, nbest: int) -> Beam | None:
         """What finds as many; None: what is configured."""
@@ -118,13 +121,18 @@ def load(run: str | Path, *, device: str | None = None) -> Predictor:
     return Predictor(read_checkpoint(run), device=device)
 
 
-def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str | Path) -> None:
+def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str | Path) -> list[Path]:
     """Draws what several models attend to in the same sentence.
 
     Args:
         predictors: the models by the names that stand over their panels.
         text: a raw sentence.
         path: the picture; its ending says the format.
+
+    Returns:
+        The pictures: that one, and those of all heads of a model that has several. These lie beside it, for
+        out.png in out_encoder.png, out_decoder.png and out_cross.png; of several models with a number, as
+        out_2_encoder.png.
 
     Raises:
         ValueError: a model has no attention, or the picture cannot be written there.
@@ -134,8 +142,18 @@ def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str 
     for name, translation in zip(predictors, best, strict=True):
         if translation.weights is None:
             raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
-    figure = alignment_sheet(best, list(predictors))
-    write_bytes(Path(path), render(figure, Path(path).suffix[1:].lower()))
+    path = Path(path)
+    figures = {path: alignment_sheet(best, list(predictors))}
+    for number, (name, translation) in enumerate(zip(predictors, best, strict=True), start=1):
+        (maps,) = predictors[name].task.attention_maps([text], [translation])
+        which = f"{number}_" if len(predictors) > 1 else ""
+        for kind, figure in head_grids(maps, title=name).items():
+            figures[path.with_stem(f"{path.stem}_{which}{kind}")] = figure
+    # All are drawn before the first is written: an error leaves none of them.
+    contents = {file: render(figure, file.suffix[1:].lower()) for file, figure in figures.items()}
+    for file, content in contents.items():
+        write_bytes(file, content)
+    return list(contents)
 
 
 def _one_line(error: Exception) -> str:

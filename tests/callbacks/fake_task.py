@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.batch import Padded, TranslationBatch
-from zoo.tasks.translation import Translation
+from zoo.tasks.translation import HeadMaps, Translation
 
 Fit = Callable[..., pl.Trainer]
 
@@ -27,14 +27,15 @@ def batch(number: int) -> TranslationBatch:
 class FakeTask(pl.LightningModule):
     """Halves one weight at every step; `loss_at` replaces the loss of a step, `gradient_at` its gradient."""
 
-    def __init__(self, *, attention: bool = True) -> None:
+    def __init__(self, *, attention: bool = True, heads: bool = False) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.tensor([1.0]))
-        self.attention = attention
+        self.attention, self.heads = attention, heads
         self.loss_at: dict[int, float] = {}
         self.gradient_at: dict[int, float] = {}
         self.predictions: dict[str, list[dict[str, Any]]] = {}
         self.translated: list[list[str]] = []
+        self.mapped: list[list[str]] = []
 
     def training_step(self, batch: TranslationBatch, number: int) -> Tensor:
         step = self.trainer.global_step + 1
@@ -84,3 +85,9 @@ class FakeTask(pl.LightningModule):
         self.translated.append(texts)
         weights = torch.full((3, 2), 0.5) if self.attention else None
         return [[Translation(text, -1.0, True, ["a", "</s>"], ["x", "y", "</s>"], weights)] for text in texts]
+
+    def attention_maps(self, texts: list[str], translations: list[Translation]) -> list[dict[str, HeadMaps]]:
+        assert [translation.text for translation in translations] == texts
+        self.mapped.append(texts)
+        maps = {"cross": HeadMaps(torch.full((1, 2, 3, 2), 0.5), ["x", "y", "</s>"], ["a", "</s>"])}
+        return [maps if self.heads else {} for _ in texts]

@@ -60,6 +60,27 @@ def test_no_attention_no_picture(fit: Fit, tmp_path: Path) -> None:
     assert not (tmp_path / "figures").exists()
 
 
+def test_all_heads_of_the_first_sentences_alone(fit: Fit, tmp_path: Path) -> None:
+    logger, task = _Recorder(), FakeTask(heads=True)
+    figures = AlignmentFigures(folder=tmp_path, sentences=3, head_grids=2, every_n_validations=2)
+    fit(task, [figures], [logger], test=True)
+    names = ["alignments", "heads_cross_sentence1", "heads_cross_sentence2"]
+    files = [f"{name}_{when}.png" for when in ("step0000008", "test") for name in names]
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(files)
+    shown = [(key, Path(image).name, step) for key, (image,), step in logger.images]
+    keys = [f"{split}/{name}" for split in ("val", "test") for name in names]
+    assert shown == [(key, file, 8) for key, file in zip(keys, files, strict=True)]
+    assert task.mapped == [texts[:2] for texts in task.translated], "one pass for all of them"
+
+
+def test_no_budget_no_heads(fit: Fit, tmp_path: Path) -> None:
+    fit(FakeTask(heads=True), [AlignmentFigures(folder=tmp_path, head_grids=0, every_n_validations=2)])
+    assert [path.name for path in (tmp_path / "figures").iterdir()] == ["alignments_step0000008.png"]
+    for number in (-1, 4):
+        with pytest.raises(ValueError, match=f"head_grids must be from 0 to sentences=3, got {number}"):
+            AlignmentFigures(folder=tmp_path, sentences=3, head_grids=number)
+
+
 def test_an_untrained_model_is_not_drawn(fit: Fit, tmp_path: Path) -> None:
     callbacks = [AlignmentFigures(folder=tmp_path, every_n_validations=1), SampleTable(folder=tmp_path)]
     fit(FakeTask(), callbacks, num_sanity_val_steps=1, max_epochs=1)

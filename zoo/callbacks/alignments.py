@@ -8,7 +8,7 @@ from lightning.pytorch import Callback
 
 from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
 from zoo.callbacks.media import log_image
-from zoo.figures import alignment_sheet, png
+from zoo.figures import alignment_sheet, head_grids, png
 from zoo.runs.files import write_bytes
 
 
@@ -16,24 +16,34 @@ class AlignmentFigures(Callback):
     """Draws the attention of the same few sentences on one sheet, at every k-th validation and at test.
 
     The sheets lie in figures/ of the run's folder and are shown in W&B under one key. A model without
-    attention has none.
+    attention has none. Of a model with several heads, all heads of the first sentences are drawn as well.
 
     Args:
         folder: the run's folder.
         sentences: how many on a sheet, at most 8.
+        head_grids: how many of them with all heads; 0: none.
         every_n_validations: k.
 
     Raises:
         ValueError: an argument is out of its range.
     """
 
-    def __init__(self, *, folder: str | Path, sentences: int = 4, every_n_validations: int = 5) -> None:
+    def __init__(
+        self,
+        *,
+        folder: str | Path,
+        sentences: int = 4,
+        head_grids: int = 1,
+        every_n_validations: int = 5,
+    ) -> None:
         if not 1 <= sentences <= FIXED_MOST:
             raise ValueError(f"sentences must be from 1 to {FIXED_MOST}, got {sentences}")
+        if not 0 <= head_grids <= sentences:
+            raise ValueError(f"head_grids must be from 0 to sentences={sentences}, got {head_grids}")
         if every_n_validations < 1:
             raise ValueError(f"every_n_validations must be at least 1, got {every_n_validations}")
         self._folder = Path(folder) / "figures"
-        self._sentences = sentences
+        self._sentences, self._head_grids = sentences, head_grids
         self._every = every_n_validations
         self._validations = 0
 
@@ -51,19 +61,27 @@ class AlignmentFigures(Callback):
             return
         self._validations += 1
         if self._validations % self._every == 0:
-            self._draw(trainer, pl_module, "val", f"alignments_step{trainer.global_step:07d}.png")
+            self._draw(trainer, pl_module, "val", f"step{trainer.global_step:07d}")
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws test sentences, with the weights that were tested."""
-        self._draw(trainer, pl_module, "test", "alignments_test.png")
+        self._draw(trainer, pl_module, "test", "test")
 
-    def _draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, file: str) -> None:
+    def _draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> None:
         if not trainer.is_global_zero:
             return
         chosen = fixed_predictions(task, split, self._sentences)
-        best = [found[0] for found in task.translate([item["input"] for item in chosen])]  # type: ignore[operator]
+        texts = [item["input"] for item in chosen]
+        best = [found[0] for found in task.translate(texts)]  # type: ignore[operator]
         drawn = [translation for translation in best if translation.weights is not None]
         if not drawn:
             return
-        write_bytes(self._folder / file, png(alignment_sheet(drawn)))
-        log_image(trainer.loggers, f"{split}/alignments", self._folder / file, trainer.global_step)
+        figures = {"alignments": alignment_sheet(drawn)}
+        first = slice(self._head_grids)
+        for number, maps in enumerate(task.attention_maps(texts[first], best[first]), start=1):  # type: ignore[operator]
+            for kind, figure in head_grids(maps, title=when).items():
+                figures[f"heads_{kind}_sentence{number}"] = figure
+        for name, figure in figures.items():
+            file = self._folder / f"{name}_{when}.png"
+            write_bytes(file, png(figure))
+            log_image(trainer.loggers, f"{split}/{name}", file, trainer.global_step)

@@ -2,6 +2,16 @@
 
 from zoo.figures.alignments import alignment, alignment_sheet
 from zoo.figures.curves import bleu_by_length, learning_curve
+from zoo.figures.heads import head_grid, head_grids
 from zoo.figures.png import png, render
 
-__all__ = ["alignment", "alignment_sheet", "bleu_by_length", "learning_curve", "png", "render"]
+__all__ = [
+    "alignment",
+    "alignment_sheet",
+    "bleu_by_length",
+    "head_grid",
+    "head_grids",
+    "learning_curve",
+    "png",
+    "render",
+]

@@ -31,7 +31,10 @@ from zoo.text import TextCodec
 
 
 class EncoderDecoder(Protocol):
-    """What the task asks of a network; `zoo/networks/seq2seq.py` describes each part."""
+    """What the task asks of a network; `zoo/networks/seq2seq.py` describes each part.
+
+    One with several heads also has `attention_maps(source, inputs)`, see `zoo/networks/transformer.py`.
+    """
 
     query_size: int
 
@@ -68,6 +71,7 @@ class Translation(NamedTuple):
         weights: `(T, K)` attention weights on the CPU, row t read while token t was being written; None
             without attention, or when they were not asked for.
         unread: tokens at the source's end that were left out, being more than the model reads.
+        ids: those of `tokens`.
     """
 
     text: str
@@ -77,6 +81,21 @@ class Translation(NamedTuple):
     tokens: list[str]
     weights: Tensor | None
     unread: int = 0
+    ids: Sequence[int] = ()
+
+
+class HeadMaps(NamedTuple):
+    """What all heads attended to in one sentence, in one kind of attention.
+
+    Attributes:
+        weights: `(L, h, Q, K)` on the CPU: layers, heads, rows that read, columns that are read.
+        queries: Q tokens, each target token in the step that wrote it.
+        keys: K tokens; of the target those that are read, `<s>` first.
+    """
+
+    weights: Tensor
+    queries: list[str]
+    keys: list[str]
 
 
 class ReinforceParts(TypedDict):
@@ -436,6 +455,47 @@ class TranslationTask(pl.LightningModule):
                 progress(len(numbers))
         return [found[number] for number in range(len(texts))]
 
+    @torch.inference_mode()
+    def attention_maps(
+        self, texts: Sequence[str], translations: Sequence[Translation]
+    ) -> list[dict[str, HeadMaps]]:
+        """What every head of every layer attends to while translations are read, all in one pass.
+
+        Args:
+            texts: raw sentences.
+            translations: one of each, as `translate` gave it.
+
+        Returns:
+            Each sentence's `encoder`, `decoder` and `cross` attention; nothing for a network without heads.
+        """
+        find = getattr(self.network, "attention_maps", None)
+        if find is None or not texts:
+            return [{} for _ in texts]
+        sources = self.source_codec.pad([self.source_codec.encode_beginning(text)[0] for text in texts])
+        bos = self.target.bos
+        inputs = self.target_codec.pad([[bos, *translation.ids[:-1]] for translation in translations])
+        maps = find(
+            *(Padded(side.ids.to(self.device), side.lengths.to(self.device)) for side in (sources, inputs))
+        )
+        found = []
+        for number, translation in enumerate(translations):
+            source, target = translation.source_tokens, translation.tokens
+            read = self.target_codec.tokens(inputs.ids[number, : len(target)].tolist())
+            sides = {"encoder": (source, source), "decoder": (target, read), "cross": (target, source)}
+            found.append(
+                {
+                    kind: HeadMaps(
+                        torch.stack([layer[number, :, : len(queries), : len(keys)] for layer in maps[kind]])
+                        .float()
+                        .cpu(),
+                        queries,
+                        keys,
+                    )
+                    for kind, (queries, keys) in sides.items()
+                }
+            )
+        return found
+
     def _text(self, hypothesis: Hypothesis, raw: str, length: int) -> str:
         """The text of a hypothesis for a raw source, of which the model read `length` tokens."""
         ids, unknown = hypothesis.ids, self.target.unk
@@ -453,4 +513,5 @@ class TranslationTask(pl.LightningModule):
             source_tokens=self.source_codec.tokens(source),
             tokens=self.target_codec.tokens(hypothesis.ids),
             weights=None if kept is None else kept[:, : len(source)].float(),
+            ids=hypothesis.ids,
         )
