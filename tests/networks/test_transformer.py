@@ -197,7 +197,7 @@ class TestStacksAlone:
             features, state, read = decoder.step(tokens[:, position : position + 1], state, memories)
             torch.testing.assert_close(features, whole.features[:, position : position + 1])
             torch.testing.assert_close(read[1].weights[:, :, 0], whole.read[1].weights[:, :, position])
-        with pytest.raises(ValueError, match="reads 2 memories .* given 0"):
+        with pytest.raises(ValueError, match=r"reads 2 memories .* given 0"):
             decoder(tokens)
 
     def test_an_encoder_reads_vectors_and_shows_its_weights(self) -> None:
