@@ -46,7 +46,7 @@ def test_a_panel_for_each_head_with_its_weights() -> None:
     assert said[2:] == ["head 1", "head 2", "head 3", "layer 1", "layer 2"]
 
 
-@pytest.mark.parametrize("shape", [(1, 1, 1, 1), (2, 4, 3, 4), (2, 8, 12, 40)])
+@pytest.mark.parametrize("shape", [(2, 3, 1, 1), (2, 4, 3, 4), (1, 3, 20, 34), (2, 8, 12, 40)])
 def test_every_text_has_its_place(shape: tuple[int, int, int, int]) -> None:
     """No two overlap, all lie on the figure; where not all tokens fit, the named ones stand at theirs."""
     queries, keys = tokens(shape[2]), tokens(shape[3])

@@ -27,7 +27,8 @@ _BAR_SPACE = 0.7  # colour bar with its numbers
 _BAR_LENGTH = 1.8
 
 _TOKEN_FONT = 8.0
-_TOKEN_HEIGHT = 0.13  # a token label with the space that it needs
+_SMALL_TOKEN_FONT = 5.5  # before tokens go without a label
+_TOKEN_HEIGHT = 1.17 / 72  # a token label with the space that it needs, for each point of its font
 _NAME_FONT = 10.0
 _TITLE_FONT = 11.0
 _TOKEN_COLUMNS = 16
@@ -70,7 +71,8 @@ def head_grid(weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *
     """Draws the weights of all heads of one sentence: a row of panels for each layer, a column for each head.
 
     Colours have one scale, 0 to 1, in every panel of every figure. Tokens are named at the left and upper
-    panels, and where not all names fit, every second or third and so on, with a tick, from the first one.
+    panels, in a smaller font where there are many; where not even that fits, every second, third and so on is
+    named, with a tick.
 
     Args:
         weights: `(L, h, Q, K)` in [0, 1].
@@ -93,7 +95,9 @@ def head_grid(weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *
     longest = max(rows, columns, 1)
     cell = min(_CELL, _PANEL / longest, _SHEET / (longest * max(layers, heads)))
     wide, high = cell * max(columns, 1), cell * max(rows, 1)
-    every = math.ceil(_TOKEN_HEIGHT / cell)
+    fitting = cell / _TOKEN_HEIGHT
+    font = min(fitting, _TOKEN_FONT) if fitting >= _SMALL_TOKEN_FONT else _TOKEN_FONT
+    every = max(1, math.ceil(font / fitting))
     query_labels = [shortened(token, _TOKEN_COLUMNS) for token in queries[::every]]
     key_labels = [shortened(token, _TOKEN_COLUMNS) for token in keys[::every]]
     title = shortened(title, _TITLE_COLUMNS)
@@ -101,8 +105,8 @@ def head_grid(weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *
     # The panels of very short sentences stand as far apart as the names beside them need.
     name = max(width(f"layer {layers}", _NAME_FONT), width(f"head {heads}", _NAME_FONT))
     pitch_across, pitch_down = max(wide, name) + _GAP, max(high, name) + _GAP
-    left = _MARGIN + _NAME + _TICK + max((width(label, _TOKEN_FONT) for label in query_labels), default=0.0)
-    top = _MARGIN + _NAME + _TICK + max((width(label, _TOKEN_FONT) for label in key_labels), default=0.0)
+    left = _MARGIN + _NAME + _TICK + max((width(label, font) for label in query_labels), default=0.0)
+    top = _MARGIN + _NAME + _TICK + max((width(label, font) for label in key_labels), default=0.0)
     top += _TITLE
     panels_across, panels_down = heads * pitch_across - _GAP, layers * pitch_down - _GAP
     text_across = max(width(title, _TITLE_FONT), width(_LEGEND, _TOKEN_FONT))
@@ -126,7 +130,7 @@ def head_grid(weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *
         for head in range(heads):
             axes = place(left + head * pitch_across, top + layer * pitch_down, wide, high)
             _draw(axes, values[layer, head])
-            _label(axes, query_labels if head == 0 else [], key_labels if layer == 0 else [], every)
+            _label(axes, query_labels if head == 0 else [], key_labels if layer == 0 else [], every, font)
     for head in range(heads):
         middle = left + head * pitch_across + wide / 2
         write(f"head {head + 1}", middle, _MARGIN + _TITLE, ha="center", va="top", fontsize=_NAME_FONT)
@@ -151,9 +155,9 @@ def _draw(axes: Axes, weights: np.ndarray[Any, np.dtype[np.float64]]) -> None:
         spine.set_color("0.6")
 
 
-def _label(axes: Axes, queries: list[str], keys: list[str], every: int) -> None:
+def _label(axes: Axes, queries: list[str], keys: list[str], every: int, font: float) -> None:
     """Gives the labels to every so many cells of an axis; none to an axis without labels."""
-    text: dict[str, Any] = {"fontsize": _TOKEN_FONT, "fontfamily": list(families()), "parse_math": False}
+    text: dict[str, Any] = {"fontsize": font, "fontfamily": list(families()), "parse_math": False}
     axes.xaxis.tick_top()
     axes.set_xticks(every * np.arange(len(keys)) + 0.5, keys, rotation=90, **text)
     axes.set_yticks(every * np.arange(len(queries)) + 0.5, queries, **text)
