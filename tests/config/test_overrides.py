@@ -24,7 +24,7 @@ def said(*line: str, multirun: bool = False) -> str:
     [
         (
             "experiment=dates",
-            "there is no experiment called dates; did you mean dates_bahdanau? allowed: ",
+            "there is no experiment called dates; did you mean dates_bahdanau or dates_transformer? allowed: ",
         ),
         ("experiment=multi30k", "did you mean multi30k_bahdanau or multi30k_luong or "),
         ("model=null", "is a choice among files and cannot be null; allowed: seq2seq"),
@@ -37,7 +37,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("attention=dot,", "a value is missing beside a comma"),
         ("model.recurrent=lstm", "is a choice among files: write model/recurrent=lstm"),
         ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstm? allowed: gru, lstm"),
-        ("model/decodr=luong", "did you mean model/decoder? allowed: model/decoder, model/recurrent"),
+        ("model/decodr=luong", "did you mean model/decoder? allowed: model/decoder, model/positions, "),
         ("modl=seq2seq", "there is no modl; did you mean model? allowed: attention, callbacks, "),
         ("~model", "a run cannot do without; choose with model=NAME; allowed: seq2seq"),
         ("~seed", "a run cannot do without"),
