@@ -5,8 +5,8 @@ from torch.nn import functional
 
 from zoo.attention.attention import Attention
 from zoo.attention.memory import Memory
-from zoo.attention.precision import at_least_float32
 from zoo.attention.selections import Soft
+from zoo.kernels.precision import at_least_float32
 
 _FEWEST_KEYS_ON_A_CPU = 128
 """From here on the kernel is the faster one there (benchmarks/fused_attention.py)."""

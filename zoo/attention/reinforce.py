@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from zoo.attention.precision import at_least_float32
+from zoo.kernels.precision import at_least_float32
 
 
 class ReinforceTerms(NamedTuple):

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor, nn
 
-from zoo.attention.precision import at_least_float32
+from zoo.kernels.precision import at_least_float32
 
 
 class Rotary(nn.Module):

@@ -14,8 +14,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from zoo.attention.precision import at_least_float32
 from zoo.attention.projection import Projection
+from zoo.kernels.precision import at_least_float32
 
 
 class Score(nn.Module, ABC):

@@ -11,9 +11,9 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention.memory import Selected
-from zoo.attention.precision import at_least_float32
 from zoo.attention.projection import Projection
 from zoo.attention.softmax import masked_log_softmax, masked_softmax
+from zoo.kernels.precision import at_least_float32
 
 
 class Selection(nn.Module, ABC):

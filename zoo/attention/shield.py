@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from zoo.attention.memory import Attended, Memory
-from zoo.attention.precision import at_least_float32
+from zoo.kernels.precision import at_least_float32
 
 
 def shield(

@@ -6,7 +6,7 @@ Half-precision scores are normalised in float32: a bfloat16's eight bits cannot 
 import torch
 from torch import Tensor
 
-from zoo.attention.precision import at_least_float32
+from zoo.kernels.precision import at_least_float32
 
 
 def masked_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:

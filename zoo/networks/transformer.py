@@ -410,6 +410,7 @@ class Transformer(nn.Module):
         self.encoder = TransformerEncoder(settings, layers=encoder_layers)
         self.decoder = TransformerDecoder(settings, layers=decoder_layers, memory_size=model_size)
         self.dropout = Dropout(dropout)
+        self.project = nn.Identity()
         self.output = nn.Linear(model_size, target.size, bias=False)
         for matrix in (self.embed_source, self.embed_target, self.output):
             nn.init.normal_(matrix.weight, std=model_size**-0.5)
@@ -446,7 +447,7 @@ class Transformer(nn.Module):
 
     def logits(self, features: Tensor) -> Tensor:
         """Scores of the target vocabulary, `(..., V)`."""
-        scores: Tensor = self.output(features)
+        scores: Tensor = self.output(self.project(features))
         return scores
 
     def attention_maps(self, source: Padded, inputs: Padded) -> dict[str, list[Tensor]]:

@@ -15,6 +15,7 @@ from torchmetrics import Metric
 from zoo.attention import Baseline, Reinforce, Selection
 from zoo.batch import Padded, TranslationBatch, batches_of_like_length, decoder_pair
 from zoo.decoding import Greedy, Hypothesis, Step
+from zoo.kernels import linear_cross_entropy
 from zoo.metrics import (
     AlignmentAccuracy,
     AlignmentEntropy,
@@ -37,6 +38,8 @@ class EncoderDecoder(Protocol):
     """
 
     query_size: int
+    project: nn.Module
+    output: nn.Linear
 
     def encode(self, source: Padded) -> Any:
         """Everything that depends on the source alone."""
@@ -51,7 +54,7 @@ class EncoderDecoder(Protocol):
         """The teacher-forced pass."""
 
     def logits(self, features: Tensor) -> Tensor:
-        """Scores of the vocabulary."""
+        """Scores of the vocabulary: `output(project(features))`."""
 
 
 Search = Callable[..., list[list[Hypothesis]]]
@@ -228,20 +231,19 @@ class TranslationTask(pl.LightningModule):
         """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
         inputs, labels = decoder_pair(batch.target)
         decoded = self.network.decode(self.network.encode(batch.source), inputs)
-        logits = self.network.logits(decoded.features).float()
-        cross_entropy = (
-            F.cross_entropy(
-                logits.flatten(0, 1),
-                labels.ids.flatten(),
-                ignore_index=self.target.pad,
-                label_smoothing=self.label_smoothing,
-                reduction="sum",
-            )
-            / labels.lengths.sum()
+        total = linear_cross_entropy(
+            self.network.project(decoded.features),
+            self.network.output,
+            labels.ids,
+            padding=self.target.pad,
+            label_smoothing=self.label_smoothing,
         )
+        cross_entropy = total / labels.lengths.sum()
         terms = {"cross_entropy": cross_entropy}
         if self.reinforce is not None:
-            terms |= self._reinforce_terms(self.reinforce, decoded, logits.detach(), labels)
+            with torch.no_grad():
+                logits = self.network.logits(decoded.features).float()
+            terms |= self._reinforce_terms(self.reinforce, decoded, logits, labels)
         loss = cross_entropy + terms.pop("reinforce_loss", 0.0)
         self.log_dict(
             {"train/loss": loss.detach(), **{f"train/{name}": term.detach() for name, term in terms.items()}},

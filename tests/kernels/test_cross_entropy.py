@@ -1,0 +1,86 @@
+"""The chunked cross-entropy is torch's, loss and gradients."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zoo.kernels import linear_cross_entropy
+
+SIZE, VOCABULARY, PADDING = 8, 31, 0
+
+
+def both(
+    count: int, *, bias: bool, smoothing: float, dtype: torch.dtype, mixed: bool = False
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Loss and gradients of ours and of its plain twin."""
+    torch.manual_seed(0)
+    output = nn.Linear(SIZE, VOCABULARY, bias=bias).to(dtype)
+    features, labels = torch.randn(2, count, SIZE, dtype=dtype), torch.randint(VOCABULARY, (2, count))
+    labels[1, count // 2 :] = PADDING
+    results = []
+    for own in (True, False):
+        output.zero_grad()
+        inputs = features.clone().requires_grad_()
+        with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+            if own:
+                loss = linear_cross_entropy(
+                    inputs, output, labels, padding=PADDING, label_smoothing=smoothing
+                )
+            else:
+                loss = functional.cross_entropy(
+                    output(inputs).to(torch.promote_types(dtype, torch.float32)).flatten(0, 1),
+                    labels.flatten(),
+                    ignore_index=PADDING,
+                    reduction="sum",
+                    label_smoothing=smoothing,
+                )
+        (3 * loss).backward()
+        results.append([loss.detach(), inputs.grad, *(one.grad for one in output.parameters())])
+    return results[0], results[1]
+
+
+@pytest.mark.parametrize("count", [1, 5, 256, 257, 700])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_loss_and_gradients_are_torchs(count: int, bias: bool, smoothing: float) -> None:
+    ours, theirs = both(count, bias=bias, smoothing=smoothing, dtype=torch.float64)
+    for actual, expected in zip(ours, theirs, strict=True):
+        assert actual.dtype == expected.dtype
+        torch.testing.assert_close(actual, expected, atol=1e-9, rtol=1e-9)
+
+
+def test_gradcheck() -> None:
+    torch.manual_seed(0)
+    output, labels = nn.Linear(4, 7).double(), torch.tensor([1, 6, 0])
+    features = torch.randn(3, 4, dtype=torch.float64, requires_grad=True)
+
+    def loss(features: Tensor, *_: Tensor) -> Tensor:
+        return linear_cross_entropy(features, output, labels, padding=9, label_smoothing=0.2)
+
+    assert torch.autograd.gradcheck(loss, (features, *output.parameters()))
+
+
+def test_bfloat16_is_as_good_as_autocast() -> None:
+    """Measured against float32, beside torch's own under autocast."""
+    exact = both(700, bias=True, smoothing=0.1, dtype=torch.float32)[1]
+    ours, theirs = both(700, bias=True, smoothing=0.1, dtype=torch.float32, mixed=True)
+    for actual, plain, expected in zip(ours, theirs, exact, strict=True):
+        error = (actual - expected).norm() / expected.norm()
+        assert error < 2 * (plain - expected).norm() / expected.norm() + 1e-3
+
+
+def test_large_scores_do_not_overflow() -> None:
+    output = nn.Linear(2, 3, bias=False)
+    with torch.no_grad():
+        output.weight.mul_(1e4)
+    loss = linear_cross_entropy(torch.randn(4, 2), output, torch.tensor([0, 1, 2, 0]), padding=9)
+    assert loss.isfinite()
+
+
+def test_without_gradients_it_is_torchs_own() -> None:
+    output = nn.Linear(SIZE, VOCABULARY)
+    features, labels = torch.randn(5, SIZE), torch.arange(5)
+    with torch.no_grad():
+        expected = functional.cross_entropy(output(features), labels, reduction="sum")
+        torch.testing.assert_close(linear_cross_entropy(features, output, labels, padding=9), expected)

@@ -1,0 +1,92 @@
+"""Cross-entropy of a linear layer, without ever holding tokens x vocabulary."""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from zoo.kernels.precision import at_least_float32
+
+_ROWS = 256
+"""Tokens whose scores are held at a time: those of a vocabulary of 10,000 then fit into a core's cache."""
+
+
+def linear_cross_entropy(
+    features: Tensor, output: nn.Linear, labels: Tensor, *, padding: int, label_smoothing: float = 0.0
+) -> Tensor:
+    """The sum over tokens of `-log softmax(W f + b)` at their labels, with label smoothing as torch has it.
+
+    Half of the time of a small translation model goes into its vocabulary: scores are written, exponentiated
+    and read again by the backward pass, which writes a gradient as large as they are. On a CPU loss and
+    gradient are found together here, some rows at a time, while these are in the cache.
+
+    Args:
+        features: `(..., D)`; under autocast the products are done in its precision, the rest in float32.
+        output: `(V, D)` weights and perhaps `(V,)` biases.
+        labels: `(...)` int64.
+        padding: the label of what does not count.
+        label_smoothing: share of the probability that all tokens get alike (Szegedy et al. 2016).
+    """
+    if features.device.type != "cpu" or not torch.is_grad_enabled():
+        scores = output(features)
+        return functional.cross_entropy(
+            scores.to(at_least_float32(scores)).flatten(0, -2),
+            labels.flatten(),
+            ignore_index=padding,
+            label_smoothing=label_smoothing,
+            reduction="sum",
+        )
+    real = labels != padding
+    features, labels = features[real], labels[real]
+    if torch.is_autocast_enabled("cpu"):
+        features = features.to(torch.get_autocast_dtype("cpu"))
+    loss: Tensor = _LinearCrossEntropy.apply(features, output.weight, output.bias, labels, label_smoothing)
+    return loss
+
+
+class _LinearCrossEntropy(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float
+    ) -> Tensor:
+        exact = at_least_float32(weight)
+        matrix = weight.to(features.dtype)
+        size = len(weight)
+        loss = torch.zeros((), dtype=exact)
+        gradients = torch.empty_like(features), torch.zeros_like(weight, dtype=exact)
+        bias_gradient = None if bias is None else torch.zeros_like(bias, dtype=exact)
+        for start in range(0, len(features), _ROWS):
+            rows = slice(start, start + _ROWS)
+            label = labels[rows, None]
+            scores = torch.mm(features[rows], matrix.mT).to(exact)
+            if bias is not None:
+                scores += bias
+            scores -= scores.amax(-1, keepdim=True)
+            loss -= (1 - smoothing) * scores.gather(1, label).sum() + smoothing / size * scores.sum()
+            probabilities = scores.exp_()
+            total = probabilities.sum(-1, keepdim=True)
+            loss += total.log().sum()
+            # d loss / d scores = softmax - (1 - s) onehot - s / V
+            slopes = probabilities.div_(total).sub_(smoothing / size)
+            slopes.scatter_add_(1, label, torch.full_like(label, smoothing - 1, dtype=exact))
+            if bias_gradient is not None:
+                bias_gradient += slopes.sum(0)
+            slopes = slopes.to(features.dtype)
+            gradients[0][rows] = torch.mm(slopes, matrix)
+            gradients[1].add_(torch.mm(slopes.mT, features[rows]))
+        ctx.save_for_backward(*gradients, bias_gradient)
+        ctx.dtypes = weight.dtype, None if bias is None else bias.dtype
+        return loss
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        features, weight, bias = ctx.saved_tensors
+        of_weight, of_bias = ctx.dtypes
+        return (
+            features * gradient.to(features.dtype),
+            (weight * gradient).to(of_weight),
+            None if bias is None else (bias * gradient).to(of_bias),
+            None,
+            None,
+        )
