@@ -33,7 +33,7 @@ class Settings(NamedTuple):
         selection: of the attention to the memory; self-attention is soft.
         head_key_size: d_k; None: D / h.
         head_value_size: d_v; None: D / h.
-        positions: may turn the queries and keys of self-attention.
+        rotary: turns the queries and keys of self-attention; None: nothing does.
         window: self-attention reads that many positions to either side; None: all.
         activation: of the feed-forward networks.
         dropout: of every sublayer's output (section 5.4).
@@ -127,7 +127,7 @@ class EncoderLayer(nn.Module):
         attended = self.self_attention(self.residual_1.enter(x), keep_mask, weights=weights)
         x = self.residual_1.leave(x, attended.context)
         x = self.residual_2.leave(x, self.feed_forward(self.residual_2.enter(x)))
-        return x, attended.weights
+        return x, attended.weights if weights else None
 
 
 class TransformerEncoder(nn.Module):
@@ -217,7 +217,7 @@ class DecoderLayer(nn.Module):
         own = self.self_attention(self.residual_1.enter(x), weights=weights)
         query = self.residual_1.leave(x, own.context)
         x, attended = self._read(query, memory, None, weights=weights)
-        return x, query, own.weights, attended
+        return x, query, own.weights if weights else None, attended
 
     def _read(
         self, x: Tensor, memory: Memory | None, state: Tensor | None, *, weights: bool
