@@ -1,5 +1,6 @@
 """Soft attention by products in one fused kernel, which never holds the weights."""
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 
@@ -32,7 +33,8 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor
     """
     assert isinstance(attention.selection, Soft)
     (keys, values, mask, _), lead, empty = memory, query.shape[:-3], None
-    if query.device.type == "cpu":
+    on_cpu = query.device.type == "cpu"
+    if on_cpu:
         # In bfloat16 the backward pass of a CPU's kernel takes many times as long as in float32.
         query, keys, values = (tensor.to(at_least_float32(tensor)) for tensor in (query, keys, values))
     if mask is not None:
@@ -41,14 +43,17 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor
         mask = mask | empty
         if mask.ndim > 2:
             mask = mask.expand(*lead, *mask.shape[-3:])
-    context = functional.scaled_dot_product_attention(
-        _four_axes(query),
-        _four_axes(keys),
-        _four_axes(values),
-        attn_mask=None if mask is None else _four_axes(mask),
-        dropout_p=attention.dropout.p if attention.training else 0.0,
-        scale=1 / attention.selection.temperature,
-    ).view(*query.shape[:-1], -1)
+    with torch.autocast(
+        query.device.type, enabled=not on_cpu and torch.is_autocast_enabled(query.device.type)
+    ):
+        context = functional.scaled_dot_product_attention(
+            _four_axes(query),
+            _four_axes(keys),
+            _four_axes(values),
+            attn_mask=None if mask is None else _four_axes(mask),
+            dropout_p=attention.dropout.p if attention.training else 0.0,
+            scale=1 / attention.selection.temperature,
+        ).view(*query.shape[:-1], -1)
     context = context.to(memory.values.dtype)
     return context if empty is None else context.masked_fill(empty, 0.0)
 
