@@ -9,10 +9,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
 
 from zoo.attention import ScaledDot, Soft
 from zoo.batch import Padded, decoder_pair
+from zoo.kernels import linear_cross_entropy
 from zoo.networks.positions import Sinusoidal
 from zoo.networks.transformer import Transformer
 from zoo.spec import DataSpec, TextSpec
@@ -40,10 +40,8 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
 
     def loss(source: Tensor, source_lengths: Tensor, target: Tensor, lengths: Tensor) -> Tensor:
         inputs, labels = decoder_pair(Padded(target, lengths))
-        logits = network.logits(network(Padded(source, source_lengths), inputs).features).float()
-        total = functional.cross_entropy(
-            logits.flatten(0, 1), labels.ids.flatten(), ignore_index=PAD, label_smoothing=0.1, reduction="sum"
-        )
+        features = network.project(network(Padded(source, source_lengths), inputs).features)
+        total = linear_cross_entropy(features, network.output, labels.ids, padding=PAD, label_smoothing=0.1)
         return total / labels.lengths.sum()
 
     return network, loss
