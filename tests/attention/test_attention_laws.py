@@ -457,3 +457,14 @@ def test_parts_that_disagree_are_named() -> None:
         Attention(score=Dot(query_size=SIZE, key_size=SIZE), selection=Soft(query_size=5))
     with pytest.raises(ValueError, match="score has heads=None, selection has heads=2"):
         Attention(score=Dot(query_size=SIZE, key_size=SIZE), selection=Soft(query_size=SIZE, heads=2))
+
+
+def test_under_a_mask_for_each_query_padding_still_becomes_zeros() -> None:
+    """Finite, but so large that a projection of it may not be."""
+    keys = randn(1, KEYS, SIZE)
+    keys[:, 4:] = 1e30
+    mask = combine(causal_mask(QUERIES, KEYS), padding_mask(torch.tensor([4]), KEYS))
+    memory = dot_attention().prepare(keys, keep_mask=mask)
+    assert (memory.values[:, 4:] == 0).all()
+    assert torch.equal(memory.values[:, :4], keys[:, :4])
+    assert not memory.broken.any()

@@ -18,8 +18,8 @@ def shield(
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Keys and values with zeros for what some query must not notice.
 
-    Where one mask holds for all queries, that is what no query may read; what may be read stays as it is.
-    With a mask for each query it is what is not finite: `spoil` sets the outputs of those who may read it.
+    That is what no query may read. With a mask for each query it is also what is not finite: `spoil` sets the
+    outputs of those who may read it.
 
     Args:
         keys: `(*lead, K, Dk)`.
@@ -31,11 +31,10 @@ def shield(
     """
     if keep_mask is None:
         return keys, values, None
-    if keep_mask.shape[-2] == 1:
-        harmless, broken = keep_mask[..., 0, :], None
-    else:
-        harmless = finite_rows(keys) if values is None else finite_rows(keys) & finite_rows(values)
-        broken = ~harmless
+    harmless, broken = keep_mask.any(-2), None
+    if keep_mask.shape[-2] > 1:
+        finite = finite_rows(keys) if values is None else finite_rows(keys) & finite_rows(values)
+        harmless, broken = harmless & finite, ~finite
     harmless = harmless.unsqueeze(-1)
     return (
         torch.where(harmless, keys, 0.0),
