@@ -231,13 +231,7 @@ class TranslationTask(pl.LightningModule):
         """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
         inputs, labels = decoder_pair(batch.target)
         decoded = self.network.decode(self.network.encode(batch.source), inputs)
-        total = linear_cross_entropy(
-            self.network.project(decoded.features),
-            self.network.output,
-            labels.ids,
-            padding=self.target.pad,
-            label_smoothing=self.label_smoothing,
-        )
+        total = self._cross_entropy(decoded.features, labels, self.label_smoothing)
         cross_entropy = total / labels.lengths.sum()
         terms = {"cross_entropy": cross_entropy}
         if self.reinforce is not None:
@@ -250,6 +244,16 @@ class TranslationTask(pl.LightningModule):
             batch_size=len(batch.index),
         )
         return loss
+
+    def _cross_entropy(self, features: Tensor, labels: Padded, label_smoothing: float = 0.0) -> Tensor:
+        """The sum over all real tokens."""
+        return linear_cross_entropy(
+            self.network.project(features),
+            self.network.output,
+            labels.ids,
+            padding=self.target.pad,
+            label_smoothing=label_smoothing,
+        )
 
     def _reinforce_terms(
         self, reinforce: Reinforce, decoded: Any, logits: Tensor, labels: Padded
@@ -339,10 +343,7 @@ class TranslationTask(pl.LightningModule):
         scores = cast(Scores, self.scores[split])
         inputs, labels = decoder_pair(batch.target)
         memory = self.network.encode(batch.source)
-        logits = self.network.logits(self.network.decode(memory, inputs).features).float()
-        nll = F.cross_entropy(
-            logits.flatten(0, 1), labels.ids.flatten(), ignore_index=self.target.pad, reduction="sum"
-        )
+        nll = self._cross_entropy(self.network.decode(memory, inputs).features, labels)
         scores.teacher_forced.update(nll, labels.lengths.sum())
         best = [hypotheses[0] for hypotheses in self._search(search, batch.source, memory)]
         texts = [
