@@ -51,9 +51,7 @@ class Attention(nn.Module):
             ValueError: if shapes disagree or the mask is not boolean.
         """
         self._check(keys, values)
-        if keep_mask is not None:
-            keep_mask = keep_mask.expand(1, -1) if keep_mask.ndim == 1 else keep_mask
-            check_mask(keep_mask, keys)
+        keep_mask = checked_mask(keep_mask, keys)
         keys, values, broken = shield(keys, values, keep_mask)
         return Memory(self.score.project_keys(keys), keys if values is None else values, keep_mask, broken)
 
@@ -121,18 +119,30 @@ class Attention(nn.Module):
                 f"{type(score).__name__} has heads={score.heads}, so keys need the shape "
                 f"(..., {score.heads}, K, {score.key_size}), given {tuple(keys.shape)}"
             )
-        if values is not None and values.shape[:-1] != keys.shape[:-1]:
-            raise ValueError(
-                f"each key needs one value, given keys {tuple(keys.shape)} and values {tuple(values.shape)}"
-            )
+        check_values(keys, values)
 
 
-def check_mask(keep_mask: Tensor, keys: Tensor) -> None:
-    """Refuses a mask that is not boolean, or not for these keys `(*lead, K, Dk)`.
+def check_values(keys: Tensor, values: Tensor | None) -> None:
+    """Refuses values that are not as many as the keys.
+
+    Raises:
+        ValueError: has both shapes.
+    """
+    if values is not None and values.shape[:-1] != keys.shape[:-1]:
+        raise ValueError(
+            f"each key needs one value, given keys {tuple(keys.shape)} and values {tuple(values.shape)}"
+        )
+
+
+def checked_mask(keep_mask: Tensor | None, keys: Tensor) -> Tensor | None:
+    """The mask with an axis for queries, if it is boolean and for these keys `(*lead, K, Dk)`.
 
     Raises:
         ValueError: says what was given.
     """
+    if keep_mask is None:
+        return None
+    keep_mask = keep_mask.expand(1, -1) if keep_mask.ndim == 1 else keep_mask
     if keep_mask.dtype != torch.bool:
         raise ValueError(f"keep_mask must be boolean (True = may attend), given {keep_mask.dtype}")
     target = (*keys.shape[:-2], keep_mask.shape[-2], keys.shape[-2])
@@ -145,6 +155,7 @@ def check_mask(keep_mask: Tensor, keys: Tensor) -> None:
             f"keep_mask {tuple(keep_mask.shape)} does not broadcast to (..., Q, K) = "
             f"{(*keys.shape[:-2], 'Q', keys.shape[-2])}"
         )
+    return keep_mask
 
 
 def check_queries(queries: int, memory: Memory) -> None:

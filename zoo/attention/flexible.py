@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 from zoo.attention.attention import Attention
+from zoo.attention.fused import is_soft_product
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.selections import Soft
 
@@ -23,9 +24,8 @@ _refused = False
 
 def can_flex(attention: Attention, device: torch.device) -> bool:
     """Whether the kernel can take this attention, on this device, as far as is known."""
-    known = attention.score.is_product and type(attention.selection) is Soft
     dropping = attention.training and attention.dropout.p > 0
-    return known and not dropping and device.type in _devices and not _refused
+    return is_soft_product(attention) and not dropping and device.type in _devices and not _refused
 
 
 def flex_context(

@@ -13,11 +13,15 @@ _FEWEST_KEYS_ON_A_CPU = 128
 """From here on the kernel is the faster one there (benchmarks/fused_attention.py)."""
 
 
+def is_soft_product(attention: Attention) -> bool:
+    """Whether it is what torch's kernels know: a softmax over products."""
+    return attention.score.is_product and type(attention.selection) is Soft
+
+
 def can_fuse(attention: Attention, memory: Memory) -> bool:
     """Whether there is a kernel for this attention, and it is the faster one for this memory."""
-    known = attention.score.is_product and type(attention.selection) is Soft
     on_cpu = memory.values.device.type == "cpu"
-    return known and (not on_cpu or memory.values.shape[-2] >= _FEWEST_KEYS_ON_A_CPU)
+    return is_soft_product(attention) and (not on_cpu or memory.values.shape[-2] >= _FEWEST_KEYS_ON_A_CPU)
 
 
 def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor:

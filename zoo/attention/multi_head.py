@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from torch import Tensor, nn
 
-from zoo.attention.attention import Attention, check_mask, check_queries
+from zoo.attention.attention import Attention, check_queries, check_values, checked_mask
 from zoo.attention.fused import can_fuse, fused_context
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.rotary import Rotary
@@ -103,9 +103,7 @@ class MultiHeadAttention(nn.Module):
             ValueError: if shapes disagree or the mask is not boolean.
         """
         self._check(keys, values)
-        if keep_mask is not None:
-            keep_mask = keep_mask.expand(1, -1) if keep_mask.ndim == 1 else keep_mask
-            check_mask(keep_mask, keys)
+        keep_mask = checked_mask(keep_mask, keys)
         keys, values, broken = shield(keys, values, keep_mask)
         projected, values = self._project(keys, values, first=0)
         if keep_mask is not None and keep_mask.ndim > 2:
@@ -204,7 +202,4 @@ class MultiHeadAttention(nn.Module):
         ):
             if tensor.shape[-1] != size:
                 raise ValueError(f"{name}_size={size}, given {name}s of size {tensor.shape[-1]}")
-        if values is not None and values.shape[:-1] != keys.shape[:-1]:
-            raise ValueError(
-                f"each key needs one value, given keys {tuple(keys.shape)} and values {tuple(values.shape)}"
-            )
+        check_values(keys, values)
