@@ -108,7 +108,11 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
     throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
     callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
     trainer = instantiate(config["trainer"], "trainer")(
-        logger=loggers, callbacks=callbacks, plugins=[AtomicIO()], default_root_dir=folder
+        logger=loggers,
+        callbacks=callbacks,
+        plugins=[AtomicIO()],
+        default_root_dir=folder,
+        inference_mode=False,  # in which autocast would cast all weights again at every step of a search
     )
     for logger in loggers:
         logger.log_hyperparams(config)

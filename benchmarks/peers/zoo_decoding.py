@@ -13,7 +13,7 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, Search]:
     network, _ = build_model(vocabulary)
     beam = Beam(beam_size=BEAM, length_penalty=1.0)
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def translate(source: torch.Tensor, lengths: torch.Tensor) -> int:
         memory = network.encode(Padded(source, lengths))
         found = beam(

@@ -14,6 +14,7 @@ import torch
 from lightning.pytorch.plugins import MixedPrecision
 from torch import nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from data.toys import Reverse
 from data.translation import TranslationData
@@ -232,6 +233,25 @@ def test_of_a_source_beyond_the_maximum_only_the_beginning_is_read(data: Transla
     assert (short.unread, full.unread, long.unread) == (0, 0, 2)
     assert long.source_tokens == ["a", "b", "c", "d", "e", "</s>"]
     assert (long.text, long.score) == (full.text, pytest.approx(full.score, abs=1e-5))
+
+
+def test_mixed_precision_casts_each_weight_once_for_a_whole_search(data: TranslationData) -> None:
+    class Casts(TorchDispatchMode):
+        count = 0
+
+        def __torch_dispatch__(
+            self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        ) -> Any:
+            self.count += func is torch.ops.aten._to_copy.default and args[0] is weight
+            return func(*args, **(kwargs or {}))
+
+    task = make_task(data).eval()
+    weight = task.network.output.weight
+    task.network.output.bias.data[task.target.eos] = -100.0
+    with Casts() as casts, torch.autocast("cpu", torch.bfloat16):
+        (found,) = task.translate(["a b c d"], batch_size=1)
+    assert len(found[0].ids) > 3
+    assert casts.count == 1
 
 
 def test_progress_is_told_how_many_sentences_each_batch_had(data: TranslationData) -> None:

@@ -134,7 +134,7 @@ ARGUMENTS: dict[type, dict[str, Limit]] = {
         "overfit_batches": one_of(0, 0.0)._replace(words="0: take trainer.limit_train_batches instead"),
         "enable_checkpointing": one_of(None, True),
         "barebones": one_of(False),
-        **dict.fromkeys(("logger", "callbacks", "plugins", "default_root_dir"), _OURS),
+        **dict.fromkeys(("logger", "callbacks", "plugins", "default_root_dir", "inference_mode"), _OURS),
     },
     Optimizer: {
         "lr": RATE,

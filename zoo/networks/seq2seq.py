@@ -434,7 +434,7 @@ class Seq2Seq(nn.Module):
     def step(self, tokens: Tensor, state: DecoderState, memory: Source) -> Step:
         """One decoding step of `(B, W)` tokens."""
         stepped: Stepped = self.decoder.step(self.dropout(self.embed_target(tokens)), state, memory)
-        log_probs = self.logits(stepped.features).log_softmax(-1, dtype=torch.float32)
+        log_probs = self.logits(stepped.features).float().log_softmax(-1)
         return Step(log_probs, stepped.state, stepped.weights)
 
     def decode(self, memory: Source, inputs: Padded) -> Decoded:

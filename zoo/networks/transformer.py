@@ -432,7 +432,7 @@ class Transformer(nn.Module):
         features, states, read = self.decoder.step(
             self._embed_target(tokens.unsqueeze(-1), written).squeeze(-2), state, memory
         )
-        log_probs = self.logits(features).log_softmax(-1, dtype=torch.float32)
+        log_probs = self.logits(features).float().log_softmax(-1)
         weights = cast(Tensor, cast(Attended, read[-1]).weights)
         return Step(log_probs, states, weights.mean(1))
 

@@ -411,7 +411,7 @@ class TranslationTask(pl.LightningModule):
         """For a search that need not remember what was attended to."""
         return self.network.step(tokens, state, memory)._replace(weights=None)
 
-    @torch.inference_mode()
+    @torch.no_grad()  # in inference mode autocast would cast all weights again at every step
     def translate(
         self,
         texts: list[str],
@@ -458,7 +458,7 @@ class TranslationTask(pl.LightningModule):
                 progress(len(numbers))
         return [found[number] for number in range(len(texts))]
 
-    @torch.inference_mode()
+    @torch.no_grad()
     def attention_maps(
         self, texts: Sequence[str], translations: Sequence[Translation]
     ) -> list[dict[str, HeadMaps]]:
