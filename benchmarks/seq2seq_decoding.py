@@ -46,21 +46,38 @@ def main(
     with tempfile.TemporaryDirectory() as folder:
         sentences = Path(folder, "sentences.json")
         write_sentences(sentences, data_dir)
-
-        def side(python: str, driver: str, changes: dict[str, object], keep_memory: bool) -> Side:
-            options = json.dumps({**OPTIONS, "seconds": seconds, **changes})
-            return Side(python, driver, [str(sentences), options], keep_memory)
-
-        sides = {
-            name: side(sys.executable, "zoo_decoding.py", changes, True) for name, changes in OURS.items()
-        }
+        sides = our_sides("zoo_decoding.py", sentences, seconds)
         for name, python in (item.split("=", 1) for item in peer or []):
-            driver = f"{name}_decoding.py"
-            sides[name] = side(python, driver, {}, False)
-            sides[f"{name}, kept memory"] = side(python, driver, {}, True)
-            sides[f"{name} in bf16-mixed, kept memory"] = side(python, driver, {"mixed": True}, True)
+            sides |= peer_sides(name, python, f"{name}_decoding.py", sentences, seconds)
         sides = {name: side for name, side in sides.items() if only in name}
         save(compare(sides, "sentences_per_second", rounds), output)
+
+
+def our_sides(driver: str, sentences: Path, seconds: float, size: str = "") -> dict[str, Side]:
+    """The zoo in both precisions, in batches and not, in one process and two."""
+    return {
+        name: _side(sys.executable, driver, sentences, {**changes, "seconds": seconds}, size, True)
+        for name, changes in OURS.items()
+    }
+
+
+def peer_sides(
+    name: str, python: str, driver: str, sentences: Path, seconds: float, size: str = ""
+) -> dict[str, Side]:
+    """A peer as it is shipped, with our allocator setting, and in our precision too."""
+    mixed = {"seconds": seconds, "mixed": True}
+    return {
+        name: _side(python, driver, sentences, {"seconds": seconds}, size, False),
+        f"{name}, kept memory": _side(python, driver, sentences, {"seconds": seconds}, size, True),
+        f"{name} in bf16-mixed, kept memory": _side(python, driver, sentences, mixed, size, True),
+    }
+
+
+def _side(
+    python: str, driver: str, sentences: Path, changes: dict[str, object], size: str, keep_memory: bool
+) -> Side:
+    arguments = [str(sentences), json.dumps({**OPTIONS, **changes})]
+    return Side(python, driver, [*arguments, size] if size else arguments, keep_memory)
 
 
 def write_sentences(path: Path, data_dir: Path) -> None:

@@ -4,6 +4,7 @@ A driver is started as `python <driver>.py BATCHES.json SECONDS` and prints one 
 """
 
 import json
+import resource
 import statistics
 import sys
 import time
@@ -17,18 +18,19 @@ PAD, BOS, EOS = 0, 2, 3
 
 
 class TransformerSizes(NamedTuple):
-    """What a driver of a Transformer is told behind batches and seconds: `SIZE PRECISION`."""
+    """The sizes of a Transformer with 4 heads."""
 
     model_size: int
     feed_forward_size: int
     layers: int
-    mixed: bool
+
+
+SIZES = {"a": TransformerSizes(128, 256, 4), "b": TransformerSizes(256, 1024, 3)}
 
 
 def transformer_sizes() -> TransformerSizes:
-    """(a) d 128, feed-forward 256, 4 + 4 layers; (b) d 256, feed-forward 1,024, 3 + 3 layers; 4 heads."""
-    size, precision = sys.argv[3:5]
-    return TransformerSizes(*{"a": (128, 256, 4), "b": (256, 1024, 3)}[size], precision == "bf16")
+    """What a driver of a Transformer is told as its third argument: `a` or `b`."""
+    return SIZES[sys.argv[3]]
 
 
 def pad(rows: list[list[int]]) -> tuple[torch.Tensor, torch.Tensor]:
@@ -73,9 +75,15 @@ def measure(
         start = time.perf_counter()
         once()
         rates.append(tokens / (time.perf_counter() - start))
-    parameters = sum(parameter.numel() for parameter in model.parameters())
-    print(
-        json.dumps(
-            {"tokens_per_second": statistics.median(rates), "repeats": len(rates), "parameters": parameters}
-        )
-    )
+    figures = {
+        "tokens_per_second": statistics.median(rates),
+        "repeats": len(rates),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "peak_memory_mib": peak_memory(),
+    }
+    print(json.dumps(figures))
+
+
+def peak_memory() -> float:
+    """Most memory that this process held so far, in MiB; its libraries are part of it."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

@@ -1,5 +1,7 @@
 """MarianMTModel of Hugging Face transformers, with its fused attention."""
 
+import sys
+
 import torch
 from common import PAD, measure, transformer_sizes
 from torch import Tensor
@@ -52,4 +54,4 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
 
 
 if __name__ == "__main__":
-    measure(build, mixed=transformer_sizes().mixed)
+    measure(build, mixed=sys.argv[4] == "bf16")

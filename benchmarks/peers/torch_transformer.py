@@ -1,6 +1,7 @@
 """torch.nn.Transformer, with what it leaves to its users: embeddings, sines, a tied output."""
 
 import math
+import sys
 
 import torch
 from common import PAD, measure, transformer_sizes
@@ -56,4 +57,4 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
 
 
 if __name__ == "__main__":
-    measure(build, mixed=transformer_sizes().mixed)
+    measure(build, mixed=sys.argv[4] == "bf16")

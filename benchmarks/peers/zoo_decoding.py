@@ -9,8 +9,13 @@ from zoo.decoding import Beam
 
 
 def build(vocabulary: int) -> tuple[torch.nn.Module, Search]:
-    """The network, and the search as a task runs it, but with EOS among the forbidden tokens."""
+    """The recurrent network and its search."""
     network, _ = build_model(vocabulary)
+    return network, search_with(network)
+
+
+def search_with(network: torch.nn.Module) -> Search:
+    """Beam search as a task runs it, but with EOS among the forbidden tokens."""
     beam = Beam(beam_size=BEAM, length_penalty=1.0)
 
     @torch.no_grad()
@@ -27,7 +32,7 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, Search]:
         )
         return max(len(hypotheses[0].ids) for hypotheses in found)
 
-    return network, translate
+    return translate
 
 
 if __name__ == "__main__":

@@ -48,4 +48,4 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
 
 
 if __name__ == "__main__":
-    measure(build, mixed=transformer_sizes().mixed)
+    measure(build, mixed=sys.argv[4] == "bf16")
