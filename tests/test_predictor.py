@@ -236,3 +236,20 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
     assert choose_device("cuda") == torch.device("cuda")
     with pytest.raises(ValueError, match=r"available: cpu, cuda:0, cuda:1$"):
         choose_device("cuda:2")
+
+
+def test_precisions(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, mixed = (zoo.load(run, device="cpu", precision=name) for name in ("32-true", "bf16-mixed"))
+    seen: list[bool] = []
+    step = mixed.task.network.step
+
+    def watched(*given: Any) -> Any:
+        seen.append(torch.is_autocast_enabled("cpu"))
+        return step(*given)
+
+    monkeypatch.setattr(mixed.task.network, "step", watched)
+    score, mixed_score = (each.predict(TEXTS)[0][0].score for each in (exact, mixed))
+    assert set(seen) == {True}
+    assert score != mixed_score == pytest.approx(score, rel=0.05)
+    with pytest.raises(ValueError, match="precision must be 32-true or bf16-mixed, got 'fp16'"):
+        zoo.load(run, precision="fp16")

@@ -14,27 +14,36 @@ from zoo.runs.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 from zoo.runs.files import write_bytes
 from zoo.tasks.translation import Translation, TranslationTask
 
+PRECISIONS = ("32-true", "bf16-mixed")
+
 
 class Predictor:
     """A trained model, ready to translate.
 
     Attributes:
         checkpoint: the weights in use: which file, from which step, with which validation metrics.
+        precision: of its products.
         task: the model, in evaluation mode.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, device: str | None = None) -> None:
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: str | None = None, precision: str = "32-true"
+    ) -> None:
         """Builds the model that the checkpoint describes.
 
         Args:
             checkpoint: what `read_checkpoint` gave.
             device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
+            precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
 
         Raises:
             CheckpointError: the weights do not fit the model that the configuration describes.
-            ValueError: there is no such device.
+            ValueError: there is no such device or precision.
         """
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision must be {' or '.join(PRECISIONS)}, got {precision!r}")
         self.checkpoint = checkpoint
+        self.precision = precision
         target = choose_device(device)
         try:
             network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
@@ -79,7 +88,8 @@ class Predictor:
         """
         if nbest < 1:
             raise ValueError(f"nbest must be at least 1, got {nbest}")
-        found = self.task.translate(list(texts), self._search(nbest), weights=weights, progress=progress)
+        with torch.autocast(self.task.device.type, torch.bfloat16, enabled=self.precision == "bf16-mixed"):
+            found = self.task.translate(list(texts), self._search(nbest), weights=weights, progress=progress)
         return [translations[:nbest] for translations in found]
 
     def plot(self, text: str, path: str | Path) -> list[Path]:
@@ -107,18 +117,19 @@ class Predictor:
         return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
 
 
-def load(run: str | Path, *, device: str | None = None) -> Predictor:
+def load(run: str | Path, *, device: str | None = None, precision: str = "32-true") -> Predictor:
     """Loads a trained model.
 
     Args:
         run: a run's folder, meaning its best checkpoint, or a checkpoint file.
         device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
+        precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
 
     Raises:
         CheckpointError: the checkpoint is missing or cannot be used.
-        ValueError: there is no such device.
+        ValueError: there is no such device or precision.
     """
-    return Predictor(read_checkpoint(run), device=device)
+    return Predictor(read_checkpoint(run), device=device, precision=precision)
 
 
 def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str | Path) -> list[Path]:
