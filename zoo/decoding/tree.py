@@ -52,6 +52,7 @@ def take_hypotheses(tree: Any, sentences: Tensor, parents: Tensor) -> Any:
     def take(tensor: Tensor) -> Tensor:
         # Rows of one axis: a third faster on a CPU than two axes indexed at once.
         rows = sentences[:, None] * tensor.shape[1] + parents
-        return tensor.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, parents.shape)
+        taken: Tensor = tensor.flatten(0, 1).index_select(0, rows.flatten()).unflatten(0, parents.shape)
+        return taken
 
     return map_tensors(take, tree)
