@@ -30,6 +30,13 @@ class Corpus(ABC):
         Prepared data is reused as long as this stays the same, so it must be much cheaper than `load`.
         """
 
+    def check_files(self) -> None:  # noqa: B027  # most corpora need no file that cannot be had later
+        """Sees before a run that what cannot be downloaded is there; reads nothing.
+
+        Raises:
+            FileNotFoundError: a file is missing; says which, and where it comes from.
+        """
+
     @abstractmethod
     def load(self) -> Mapping[str, Dataset | Iterable[Pair]]:
         """The pairs of each split.

@@ -63,6 +63,10 @@ class Multi30k(Corpus):
         """The hash of every file, sources before targets."""
         return content_hash([path for pair in self._files().values() for path in pair])
 
+    def check_files(self) -> None:
+        """See `Corpus`; what is published is downloaded when it is needed."""
+        self._found()
+
     def load(self) -> dict[str, Iterator[Pair]]:
         """Reads the files as they are needed.
 
@@ -78,28 +82,40 @@ class Multi30k(Corpus):
         Raises:
             FileNotFoundError: files are missing and cannot be downloaded; names all of them.
         """
-        raw = Path(self.data_dir).expanduser() / "multi30k" / "raw"
+        paths = {name: path or self._raw / f"{name}.gz" for name, path in self._found().items()}
+        missing = [name for name, path in paths.items() if not path.is_file()]
+        for number, name in enumerate(missing, start=1):
+            try:
+                download(_PUBLISHED[f"{name}.gz"], paths[name])
+            except FileNotFoundError as error:
+                others = ", ".join(f"{other}.gz" for other in missing[number:])
+                raise FileNotFoundError(f"{error}{others and f'; likewise {others}'}") from error
+        source, target = self.languages
+        return {
+            split: (paths[f"{stem}.{source}"], paths[f"{stem}.{target}"]) for split, stem in FILES.items()
+        }
+
+    def _found(self) -> dict[str, Path | None]:
+        """The file of each name; None where it is missing and can be downloaded.
+
+        Raises:
+            FileNotFoundError: files are missing that are not published; names all of them.
+        """
+        raw = self._raw
         names = [f"{stem}.{language}" for stem in FILES.values() for language in self.languages]
-        found = {name: path for name in names if (path := _find(raw, name))}
-        missing = [name for name in names if name not in found]
-        unpublished = [name for name in missing if f"{name}.gz" not in _PUBLISHED]
+        found = {name: _find(raw, name) for name in names}
+        unpublished = [name for name, path in found.items() if not path and f"{name}.gz" not in _PUBLISHED]
         if unpublished:
             known = sorted({path.name.removesuffix(".gz").rpartition(".")[2] for path in raw.glob("train.*")})
             raise FileNotFoundError(
                 f"{raw} lacks {', '.join(unpublished)} (each may end in .gz), and only English (en) and"
                 f" German (de) are downloaded; there is a train file for {', '.join(known) or 'no language'}"
             )
-        for number, name in enumerate(missing, start=1):
-            found[name] = raw / f"{name}.gz"
-            try:
-                download(_PUBLISHED[f"{name}.gz"], found[name])
-            except FileNotFoundError as error:
-                others = ", ".join(f"{other}.gz" for other in missing[number:])
-                raise FileNotFoundError(f"{error}{others and f'; likewise {others}'}") from error
-        source, target = self.languages
-        return {
-            split: (found[f"{stem}.{source}"], found[f"{stem}.{target}"]) for split, stem in FILES.items()
-        }
+        return found
+
+    @property
+    def _raw(self) -> Path:
+        return Path(self.data_dir).expanduser() / "multi30k" / "raw"
 
 
 def _find(folder: Path, name: str) -> Path | None:

@@ -16,6 +16,7 @@ from data.text_files import content_hash, read_jsonl, read_pairs, read_tsv
 from data.translation import TranslationData
 from data.vocabulary import Vocabulary
 from zoo.spec import DataSpec
+from zoo.text import check_language
 
 _log = logging.getLogger(__name__)
 
@@ -61,13 +62,19 @@ class Parallel(Corpus):
     def __post_init__(self) -> None:
         if self.held_out < 1:
             raise ValueError(f"held_out must be at least 1, got {self.held_out}")
+        for name in ("source_language", "target_language"):
+            if getattr(self, name):
+                try:
+                    check_language(getattr(self, name))
+                except ValueError as error:
+                    raise ValueError(f"{name}: {error}") from error
         if self.source_language and self.source_language == self.target_language:
             raise ValueError(f"source_language and target_language are both {self.source_language}")
         self.languages = (self.source_language, self.target_language)
         given = {"train": self.train, "val": self.val, "test": self.test}
         self._files = {split: _paths(split, files) for split, files in given.items() if files is not None}
         for (split, paths), (other, others) in combinations(self._files.items(), 2):
-            if same := sorted({path.resolve() for path in paths} & {path.resolve() for path in others}):
+            if same := sorted(set(map(os.path.realpath, paths)) & set(map(os.path.realpath, others))):
                 raise ValueError(f"{other} must have files of its own; {same[0]} is in {split} as well")
         if missing := [
             f"{split} needs {path}, {_instead(path)}"
@@ -78,8 +85,11 @@ class Parallel(Corpus):
             raise ValueError("; ".join(missing))
 
     def fingerprint(self) -> str:
-        """The parameters that split, and the hash of every file."""
-        contents = {split: content_hash(paths) for split, paths in self._files.items()}
+        """The parameters that split, how each file is read, and its hash."""
+        contents = {
+            split: ([path.suffix for path in paths], content_hash(paths))
+            for split, paths in self._files.items()
+        }
         return repr((contents, self.held_out, self.languages))
 
     def load(self) -> Mapping[str, Iterator[Pair]]:
@@ -100,7 +110,8 @@ class Parallel(Corpus):
             chosen = (bounds[split][0] <= places) & (places < bounds[split][1])
             if not chosen.any():
                 raise ValueError(
-                    f"{len(places)} pairs are too few to hold some out for {split}: give files, data.{split}="
+                    f"{len(places)} pairs have too few different sources to hold some out for {split}: "
+                    f"give files, data.{split}="
                 )
             train &= ~chosen
             splits[split] = compress(self._read("train"), chosen)
@@ -185,14 +196,14 @@ def _paths(split: str, files: Files) -> list[Path]:
     tables = [_ending(path) in (".tsv", ".jsonl") for path in paths]
     if tables[0] != (len(paths) == 1) or len(set(tables)) > 1:
         raise ValueError(f"{split} must be {_ALLOWED}; got {names}")
-    if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
+    if len(paths) == 2 and os.path.realpath(paths[0]) == os.path.realpath(paths[1]):
         raise ValueError(f"{split} must be {_ALLOWED}; got {paths[0]} twice")
     return paths
 
 
 def _ending(path: Path) -> str:
     """The ending that tells the format."""
-    return Path(path.name.removesuffix(".gz")).suffix
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
 
 
 def _instead(path: Path) -> str:
@@ -201,6 +212,8 @@ def _instead(path: Path) -> str:
         return "which is a folder"
     if os.path.exists(path):
         return "which is no ordinary file"
+    if os.path.islink(path):
+        return "which is a link to nothing"
     beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
     matches = get_close_matches(path.name, beside, n=1)
     return "which does not exist" + (f" (did you mean {path.with_name(matches[0])}?)" if matches else "")

@@ -45,8 +45,11 @@ class Tatoeba(Corpus):
     name: str = field(default="tatoeba", init=False)
 
     def __post_init__(self) -> None:
-        if {self.source, self.target} != {"en", "de"}:
-            raise ValueError(f"source and target must be en and de, got {self.source} and {self.target}")
+        for name in ("source", "target"):
+            if getattr(self, name) not in ("en", "de"):
+                raise ValueError(f"{name} must be en or de, got {getattr(self, name)}")
+        if self.source == self.target:
+            raise ValueError(f"source and target are both {self.source}")
         if not 0 < self.held_out < 0.5:
             raise ValueError(f"held_out must be above 0 and below 0.5, got {self.held_out}")
         self.languages = (self.source, self.target)
@@ -54,6 +57,10 @@ class Tatoeba(Corpus):
     def fingerprint(self) -> str:
         """The parameters that split, and the hash of the file."""
         return f"{self.source} {self.target} {self.held_out} {content_hash([self._file()])}"
+
+    def check_files(self) -> None:
+        """See `Corpus`."""
+        self._file()
 
     def load(self) -> dict[str, list[Pair]]:
         """Reads and splits the file.

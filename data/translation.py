@@ -96,6 +96,14 @@ class TranslationData(LightningDataModule):
         """`test` first, then the corpus's other test splits."""
         return sorted(split for split in self._pairs if split.startswith("test"))
 
+    def check_files(self) -> None:
+        """Sees before a run that what cannot be downloaded is there.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+        """
+        self.corpus.check_files()
+
     def prepare_data(self) -> None:
         """Tokenises the corpus to disk unless it is there; under several processes, only one calls this."""
         self._prepare()

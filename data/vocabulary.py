@@ -1,7 +1,9 @@
 """Builders of vocabularies: tokenizers trained on the train split alone."""
 
+import logging
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
@@ -10,7 +12,12 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, proce
 
 from zoo.text import BLANK, SPECIAL_TOKENS, normalizer
 
+_log = logging.getLogger(__name__)
+
 _PAD, _UNK, _BOS, _EOS = SPECIAL_TOKENS
+
+_LONGEST_WORD = 1000
+"""Characters. What is longer is no word, and learning its pieces takes time that grows with its square."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +85,26 @@ class Bpe(Vocabulary):
         _cut_into_words(tokenizer)
         return tokenizer, trainers.BpeTrainer(
             vocab_size=self.size, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+        )
+
+    def _train(self, texts: Iterable[str]) -> str:
+        return super()._train(_without_endless_words(texts))
+
+
+def _without_endless_words(texts: Iterable[str]) -> Iterator[str]:
+    """The texts without words that are too long to be any, which are counted in the log."""
+    endless = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+    total = 0
+    for text in texts:
+        count = 0
+        if len(text) > _LONGEST_WORD:
+            text, count = endless.subn(" ", text)
+        total += count
+        yield text
+    if total:
+        _log.warning(
+            "nothing is learned from %d words of more than %d characters: are all line breaks there?",
+            *(total, _LONGEST_WORD),
         )
 
 

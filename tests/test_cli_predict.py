@@ -1,7 +1,9 @@
 """`zoo predict` with many lines: order, windows, long ones, and what stays when it is stopped."""
 
+import gzip
 import random
 from collections.abc import Callable
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +101,18 @@ def test_a_bar_is_for_terminals_with_enough_to_do(run: Path, monkeypatch: pytest
     assert shown.stdout.splitlines() == [zoo.load(run)("abc")] * 5
     monkeypatch.setattr(cli_predict, "_NO_BAR", 5)
     assert "translating" not in _zoo(run, "-", stdin=lines).stderr
+
+
+def test_what_cannot_be_read_is_named(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "sentences.txt").write_text("abc")
+    (tmp_path / "packed.txt.gz").write_bytes(gzip.compress(b"abc"))
+    for arguments, message in {
+        ("--file", "sentence.txt"): "sentence.txt cannot be read: No such file or directory; did you mean",
+        ("--file", "."): ". cannot be read: Is a directory",
+        ("--file", "packed.txt.gz"): "packed.txt.gz is packed: gzip -dc packed.txt.gz | zoo predict RUN -",
+        ("A dog.", "--file", "sentences.txt"): "A dog. does not exist (with --file there is no sentence)",
+    }.items():
+        with chdir(tmp_path):
+            result = _zoo(run, *arguments)
+        assert result.exit_code == 2
+        assert f"error: {message}" in result.stderr

@@ -98,15 +98,23 @@ def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | Non
             f"{sentence!r} is not a run{nearest(Path(str(sentence)))} (a run's folder or a .ckpt file "
             "comes first, then the sentence)"
         )
+    hint = "only the last may be a sentence" if file is None else "with --file there is no sentence"
     for run in runs:
         if not os.path.exists(run):
-            raise ValueError(f"{run} does not exist{nearest(Path(run))} (only the last may be a sentence)")
+            raise ValueError(f"{run} does not exist{nearest(Path(run))} ({hint})")
     return runs, None if sentence == "-" else sentence
 
 
 def _read_lines(file: str) -> list[str]:
+    from zoo.runs.checkpoint import nearest
+
     name = "standard input" if file == "-" else file
-    content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{name} cannot be read: {error.strerror}{nearest(Path(file))}") from error
+    if content.startswith(b"\x1f\x8b"):
+        raise ValueError(f"{name} is packed: gzip -dc {name} | zoo predict RUN -")
     lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
     if lines[-1] == b"":
         lines.pop()

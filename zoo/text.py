@@ -46,6 +46,16 @@ def is_blank(text: str) -> bool:
     return all(sign.isspace() or category(sign) in ("Cc", "Cf") for sign in text)
 
 
+def check_language(code: str) -> None:
+    """Refuses what cannot be a language's code.
+
+    Raises:
+        ValueError: it is not two or three small letters, as all codes of ISO 639 are.
+    """
+    if not re.fullmatch("[a-z]{2,3}", code):
+        raise ValueError(f"a language is named by its ISO 639 code, such as de for German; got {code!r}")
+
+
 def text_spec(tokenizer: str, *, maximum_length: int = 0, language: str = "") -> TextSpec:
     """The specification of a side whose tokenizer is given as JSON."""
     return TextSpec(

@@ -34,6 +34,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("attention=[dot,general]", "takes one choice; to run a job with each: -m attention=dot,general"),
         ("attention=dot,general", "several values; add -m to run a job with each: -m attention=dot,general"),
         ("seed=1,2", "these are several values; add -m to run a job with each: -m seed=1,2"),
+        ("data.train=a.en,a.de", "(a list of values is written data.train=[a.en,a.de])"),
         ("attention=dot,", "a value is missing beside a comma"),
         ("model.recurrent=lstm", "is a choice among files: write model/recurrent=lstm"),
         ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstm? allowed: gru, lstm"),

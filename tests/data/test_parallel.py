@@ -97,7 +97,9 @@ def test_only_what_is_missing_is_held_out(tmp_path: Path) -> None:
 
 
 def test_too_few_to_hold_any_out(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"^1 pairs are too few to hold some out for .*data\.(val|test)="):
+    with pytest.raises(
+        ValueError, match=r"^1 pairs have too few different sources to hold some out for .*data\.(val|test)="
+    ):
         load(train=write(tmp_path, "a.{}", PAIRS[:1]))
 
 
@@ -150,6 +152,24 @@ def test_the_file_that_may_be_meant_is_named(tmp_path: Path) -> None:
         Parallel(train=[f"{tmp_path}/corpsu.en", f"{tmp_path}/corpus.de"])
     with pytest.raises(ValueError, match="which is a folder"):
         Parallel(train=[str(tmp_path), f"{tmp_path}/corpus.de"])
+    for link, place in {"dangling.en": "nowhere", "loop.en": "loop.en"}.items():
+        (tmp_path / link).symlink_to(tmp_path / place)
+        with pytest.raises(ValueError, match="en, which is a link to nothing"):
+            Parallel(train=[f"{tmp_path}/{link}", f"{tmp_path}/corpus.de"])
+
+
+def test_endings_say_how_files_are_read(tmp_path: Path) -> None:
+    table(tmp_path, "a.TSV", PAIRS)
+    loud = Parallel(train=str(tmp_path / "a.TSV"))
+    assert loud.load()["train"]
+    (tmp_path / "a.tsv.gz").write_bytes((tmp_path / "a.TSV").read_bytes())  # not what its name says
+    assert Parallel(train=str(tmp_path / "a.tsv.gz")).fingerprint() != loud.fingerprint()
+
+
+@pytest.mark.parametrize("code", ["klingon", "Deutsch!", "DE", "d"])
+def test_languages_are_named_by_their_codes(tmp_path: Path, code: str) -> None:
+    with pytest.raises(ValueError, match=r"^target_language: .*ISO 639 code, such as de for German; got '"):
+        Parallel(train=write(tmp_path, "a.{}"), target_language=code)
 
 
 def test_a_file_belongs_to_one_split(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_a_missing_file_is_named_with_its_place_and_source(tmp_path: Path) -> No
     with pytest.raises(
         FileNotFoundError, match=r"tatoeba_en_de has neither deu\.txt\.gz nor .*manythings\.org"
     ):
-        Tatoeba(data_dir=tmp_path).fingerprint()
+        Tatoeba(data_dir=tmp_path).check_files()
 
 
 def test_mistakes_name_file_and_line(tmp_path: Path) -> None:
@@ -94,7 +94,11 @@ def test_mistakes_name_file_and_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"target": "fr"}, "en and de, got en and fr"), ({"held_out": 0.5}, "held_out must be .* got 0.5")],
+    [
+        ({"target": "fr"}, "^target must be en or de, got fr"),
+        ({"source": "de"}, "source and target are both de"),
+        ({"held_out": 0.5}, "held_out must be .* got 0.5"),
+    ],
 )
 def test_senseless_values(options: dict[str, str], message: str) -> None:
     with pytest.raises(ValueError, match=message):

@@ -1,6 +1,8 @@
 """Vocabularies."""
 
 import json
+import random
+import time
 from typing import Any
 
 import pytest
@@ -82,3 +84,13 @@ def test_characters_are_single() -> None:
 def test_senseless_numbers(kind: type[Vocabulary], options: dict[str, int], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         kind(**options)
+
+
+def test_endless_words_are_left_out_of_what_pieces_are_learned_from(caplog: pytest.LogCaptureFixture) -> None:
+    blob = "".join(random.Random(1).choices("abcdefghij", k=300_000))
+    start = time.perf_counter()
+    found = make(Bpe).build([*ENGLISH, f"a {blob} dog"], GERMAN)
+    assert time.perf_counter() - start < 5  # it took minutes
+    assert found == make(Bpe).build([*ENGLISH, "a dog"], GERMAN)
+    assert "nothing is learned from 1 words of more than 1000 characters" in caplog.text
+    assert "1 words" not in caplog.text.partition("1000 characters")[2]

@@ -68,3 +68,11 @@ def test_nothing_to_cover_is_nan_and_other_counts_are_refused() -> None:
         metric.update(["a"], [["a"]], ["a", "b"])
     with pytest.raises(TypeError, match="number 0 is a string"):
         metric.update(["a"], ["a"], ["a"])
+
+
+def test_the_signature_says_of_how_many_items_the_share_is() -> None:
+    metric = NumberCoverage()
+    metric.update(["1", ""], [["1 2"], ["3"]], ["1 2", "3"])
+    assert float(metric.compute()) == pytest.approx(1 / 3)
+    metric.reset()
+    assert metric.signature == "items:3"

@@ -1,10 +1,13 @@
 """Everything that is looked at before the first job of a command line runs."""
 
+import json
 from collections.abc import Sequence
 
 from zoo.config.check import check
 from zoo.config.compose import Job
 from zoo.config.disk import check_disk
+from zoo.config.instantiate import instantiate
+from zoo.config.problems import ConfigError, Problem
 from zoo.config.sweeps import check_sweep
 
 
@@ -12,7 +15,8 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
     """Refuses what cannot run, or cannot run here.
 
     Raises:
-        ConfigError: a job's configuration is wrong, the disk is too small, or the sweep cannot be run.
+        ConfigError: a job's configuration is wrong, the disk is too small, the sweep cannot be run, or files
+            of the data are missing.
     """
     for job in jobs:
         check(job.config, job.overrides)
@@ -21,3 +25,21 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
     check_disk([job.config for job in jobs] * trials)
     if multirun:
         check_sweep(jobs)
+    _check_files(jobs)
+
+
+def _check_files(jobs: Sequence[Job]) -> None:
+    """Refuses data whose files are missing and cannot be downloaded.
+
+    Raises:
+        ConfigError: names the files.
+    """
+    # Jobs of a sweep mostly share their data, but for the order of batches.
+    described = {json.dumps({**job.config["data"], "seed": 0}, default=str): job.config for job in jobs}
+    for config in described.values():
+        check_files = getattr(instantiate(config["data"], "data"), "check_files", None)
+        try:
+            if check_files is not None:
+                check_files()
+        except FileNotFoundError as error:
+            raise ConfigError([Problem("data", str(error))]) from error

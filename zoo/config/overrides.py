@@ -129,7 +129,11 @@ def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None
     if not key:
         return "no setting is named; write key=value, without blanks around ="
     if override.is_sweep_override():
-        return f"these are several values; add -m to run a job with each: -m {text}"
+        name, _, values = text.partition("=")
+        return (
+            f"these are several values; add -m to run a job with each: -m {text} (a list of values is written "
+            f"{name}=[{values}])"
+        )
     value = override.value()
     options = _options(key, searchpath)
     if override.is_delete():

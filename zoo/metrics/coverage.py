@@ -36,6 +36,7 @@ class Coverage(Metric):
         super().__init__()
         self.add_state("hits", torch.tensor(0), dist_reduce_fx="sum")
         self.add_state("items", torch.tensor(0), dist_reduce_fx="sum")
+        self._asked_for = 0
 
     def update(self, predictions: Sequence[str], references: References, sources: Sequence[str]) -> None:
         """Adds sentences.
@@ -61,7 +62,13 @@ class Coverage(Metric):
 
     def compute(self) -> Tensor:
         """The share, 0 to 1; NaN when there was nothing to cover."""
+        self._asked_for = int(self.items)
         return self.hits / self.items
+
+    @property
+    def signature(self) -> str:
+        """Of how many items the latest share is; a `reset` keeps it."""
+        return f"items:{self._asked_for}"
 
     @abstractmethod
     def _asked(self, source: str) -> Iterable[str]:

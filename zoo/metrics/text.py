@@ -17,6 +17,8 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 from torchmetrics import Metric
 
+from zoo.text import check_language
+
 References = Sequence[Sequence[str]]
 """For each sentence one reference or more."""
 
@@ -137,9 +139,13 @@ class TokenizedLowercasedBleu(Bleu):
 
     Args:
         language: ISO 639 code of the text; the rules for English serve languages that Moses does not know.
+
+    Raises:
+        ValueError: that is no such code.
     """
 
     def __init__(self, language: str) -> None:
+        check_language(language)
         super().__init__(BLEU(tokenize="none", lowercase=True, force=True))  # force: tokenised on purpose
         self._language = language
 

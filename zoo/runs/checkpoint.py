@@ -124,7 +124,7 @@ def find_checkpoint(run: str | Path) -> Path:
 
 def nearest(path: Path) -> str:
     """`; did you mean X?` for a path that does not exist, or nothing."""
-    existing = path.absolute()
+    existing, wrong = path.absolute(), ""
     while not os.path.exists(existing):  # unlike `Path.exists`, for names of any length
         wrong, existing = existing.name, existing.parent
     try:

@@ -330,9 +330,14 @@ class TranslationTask(pl.LightningModule):
 
     @property
     def signatures(self) -> dict[str, str]:
-        """How each corpus score was computed, in sacreBLEU's words."""
-        named = cast(Scores, self.scores[self._evaluated]).named
-        return {name: metric.signature for name, metric in named.items() if isinstance(metric, CorpusScore)}
+        """How each corpus score was computed, in sacreBLEU's words, and of how many items each coverage is."""
+        scores = cast(Scores, self.scores[self._evaluated])
+        metrics = {**scores.named, **scores.coverage}
+        return {
+            name: metric.signature
+            for name, metric in metrics.items()
+            if isinstance(metric, CorpusScore | Coverage)
+        }
 
     @property
     def _test_splits(self) -> list[str]:
