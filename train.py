@@ -107,12 +107,9 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
     callbacks = list(instantiate(config["callbacks"], "callbacks").values())
     throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
     callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
+    # In inference mode autocast would cast all weights again at every step of a search.
     trainer = instantiate(config["trainer"], "trainer")(
-        logger=loggers,
-        callbacks=callbacks,
-        plugins=[AtomicIO()],
-        default_root_dir=folder,
-        inference_mode=False,  # in which autocast would cast all weights again at every step of a search
+        logger=loggers, callbacks=callbacks, plugins=AtomicIO(), default_root_dir=folder, inference_mode=False
     )
     for logger in loggers:
         logger.log_hyperparams(config)

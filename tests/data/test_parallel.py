@@ -97,9 +97,7 @@ def test_only_what_is_missing_is_held_out(tmp_path: Path) -> None:
 
 
 def test_too_few_to_hold_any_out(tmp_path: Path) -> None:
-    with pytest.raises(
-        ValueError, match=r"^1 pairs have too few different sources to hold some out for .*data\.(val|test)="
-    ):
+    with pytest.raises(ValueError, match=r"^1 pairs have too few different sources .*data\.(val|test)="):
         load(train=write(tmp_path, "a.{}", PAIRS[:1]))
 
 

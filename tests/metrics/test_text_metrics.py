@@ -178,6 +178,8 @@ def test_signatures() -> None:
     assert "tok:none|" in tokenized.signature
     assert "|moses:de-" in tokenized.signature
     assert "nc:6|nw:0" in chrf.signature
+    with pytest.raises(ValueError, match="such as de for German; got 'klingon'"):
+        TokenizedLowercasedBleu("klingon")
 
 
 @pytest.mark.parametrize("metric", [Bleu(), ExactMatch()])

@@ -131,8 +131,8 @@ def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None
     if override.is_sweep_override():
         name, _, values = text.partition("=")
         return (
-            f"these are several values; add -m to run a job with each: -m {text} (a list of values is written "
-            f"{name}=[{values}])"
+            f"these are several values; add -m to run a job with each: -m {text} "
+            f"(a list of values is written {name}=[{values}])"
         )
     value = override.value()
     options = _options(key, searchpath)

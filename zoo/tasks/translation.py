@@ -330,7 +330,7 @@ class TranslationTask(pl.LightningModule):
 
     @property
     def signatures(self) -> dict[str, str]:
-        """How each corpus score was computed, in sacreBLEU's words, and of how many items each coverage is."""
+        """How corpus scores were computed, in sacreBLEU's words, and of how many items coverages are."""
         scores = cast(Scores, self.scores[self._evaluated])
         metrics = {**scores.named, **scores.coverage}
         return {
