@@ -6,6 +6,8 @@ explains the shapes; docs/attention.md is the catalogue.
 """
 
 from zoo.attention.attention import Attention
+from zoo.attention.glimpse import GlimpseSensor
+from zoo.attention.location_policy import CenterPolicy, LearnedPolicy, LocationPolicy, Look, RandomPolicy
 from zoo.attention.masks import causal_mask, combine, padding_mask
 from zoo.attention.memory import Attended, Memory, Selected
 from zoo.attention.multi_head import MultiHeadAttention
@@ -39,21 +41,27 @@ __all__ = [
     "Attended",
     "Attention",
     "Baseline",
+    "CenterPolicy",
     "ConstantBaseline",
     "Cosine",
     "Dot",
     "General",
+    "GlimpseSensor",
     "GumbelHard",
     "Hard",
     "LearnedBaseline",
+    "LearnedPolicy",
     "LinearConcat",
     "LocalMonotonic",
     "LocalPredictive",
     "Location",
+    "LocationPolicy",
+    "Look",
     "Memory",
     "MovingAverageBaseline",
     "MultiHeadAttention",
     "NoBaseline",
+    "RandomPolicy",
     "Reinforce",
     "ReinforceTerms",
     "Rotary",

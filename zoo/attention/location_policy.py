@@ -1,0 +1,105 @@
+"""Where to look next: hard attention over a continuum of places (Mnih et al. 2014, sections 3.1 and 4)."""
+
+import math
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Look(NamedTuple):
+    """A choice of places.
+
+    Attributes:
+        location: `(*lead, 2)`, (x, y) in [-1, 1]; without a gradient.
+        mean: `(*lead, 2)`, the most likely place.
+        log_prob: `(*lead,)`, log-density of the sample; None where nothing was sampled or nothing learns.
+    """
+
+    location: Tensor
+    mean: Tensor
+    log_prob: Tensor | None = None
+
+
+class LocationPolicy(nn.Module, ABC):
+    """Chooses the next location from what the agent knows.
+
+    Args:
+        state_size: D of the states.
+    """
+
+    def __init__(self, *, state_size: int) -> None:
+        super().__init__()
+        self.state_size = state_size
+
+    @abstractmethod
+    def forward(self, state: Tensor, *, sample: bool) -> Look:
+        """Chooses from states `(*lead, D)`.
+
+        Args:
+            state: what the agent knows; no gradient goes into it.
+            sample: False takes the most likely place.
+        """
+
+
+class LearnedPolicy(LocationPolicy):
+    """A Gaussian around a learned place: `l ~ N(tanh(W h + b), σ²)`, x and y apart.
+
+    REINFORCE trains it through `log_prob`, of the sample as it was drawn; what the sensor is told is that
+    sample within the image. The state is detached: where to look is learned from rewards alone, and what is
+    seen from labels (section 3.2).
+
+    Where this leaves the paper: it leaves open how the mean stays inside the image; this is a tanh.
+
+    Args:
+        state_size: D of the states.
+        std: σ, in units of half the image's side.
+
+    Raises:
+        ValueError: if there is no spread.
+    """
+
+    def __init__(self, *, state_size: int, std: float) -> None:
+        super().__init__(state_size=state_size)
+        if not 0 < std < math.inf:
+            raise ValueError(f"LearnedPolicy: std={std}, must be above 0")
+        self.std = std
+        self.linear = nn.Linear(state_size, 2)
+
+    def forward(self, state: Tensor, *, sample: bool) -> Look:
+        """See `LocationPolicy`; samples from torch's global generator."""
+        # Densities are float32, whatever the mixed precision around.
+        with torch.autocast(state.device.type, enabled=False):
+            mean = self.linear(state.detach().to(self.linear.weight.dtype)).tanh()
+        if not sample:
+            return Look(mean.detach(), mean.detach())
+        drawn = torch.normal(mean.detach(), self.std)
+        distance = ((drawn - mean) / self.std).square().sum(-1)
+        log_prob = -0.5 * distance - 2 * math.log(self.std * math.sqrt(2 * math.pi))
+        return Look(drawn.clamp(-1, 1), mean.detach(), log_prob)
+
+    def extra_repr(self) -> str:
+        """The spread, for `print(model)`."""
+        return f"std={self.std}"
+
+
+class RandomPolicy(LocationPolicy):
+    """Anywhere in the image, each place as likely: what looking is worth by itself (a row of Table 2).
+
+    There is no most likely place, so it samples at test too.
+    """
+
+    def forward(self, state: Tensor, *, sample: bool) -> Look:
+        """See `LocationPolicy`."""
+        drawn = state.new_empty(*state.shape[:-1], 2, dtype=torch.float32).uniform_(-1, 1)
+        return Look(drawn, drawn)
+
+
+class CenterPolicy(LocationPolicy):
+    """Always the middle of the image."""
+
+    def forward(self, state: Tensor, *, sample: bool) -> Look:
+        """See `LocationPolicy`."""
+        middle = state.new_zeros(*state.shape[:-1], 2, dtype=torch.float32)
+        return Look(middle, middle)
