@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from side_by_side import Side, compare, multi30k, save
+from side_by_side import DataDir, Output, Rounds, Side, compare, multi30k, save
 
 OPTIONS = {"batch_size": 64, "processes": 1, "threads": 2, "mixed": False, "every": 1}
 ONE_AT_A_TIME = {"batch_size": 1, "every": 5}
@@ -34,13 +34,11 @@ OURS = {
 
 def main(
     peer: Annotated[list[str] | None, typer.Option(help="NAME=PYTHON, e.g. joeynmt=/path/to/python")] = None,
-    data_dir: Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")] = Path(
-        "."
-    ),
-    rounds: Annotated[int, typer.Option(help="times each side is run")] = 3,
+    data_dir: DataDir = Path("."),
+    rounds: Rounds = 3,
     seconds: Annotated[float, typer.Option(help="least time of one measurement")] = 5.0,
     only: Annotated[str, typer.Option(help="rows whose name contains this")] = "",
-    output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
+    output: Output = None,
 ) -> None:
     """Runs every side in turn and prints the ratios."""
     with tempfile.TemporaryDirectory() as folder:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from side_by_side import Side, compare, multi30k, save
+from side_by_side import DataDir, Output, Rounds, Side, compare, multi30k, save
 
 
 def write_batches(path: Path, data_dir: Path, count: int) -> None:
@@ -38,14 +38,12 @@ def write_batches(path: Path, data_dir: Path, count: int) -> None:
 
 def main(
     peer: Annotated[list[str] | None, typer.Option(help="NAME=PYTHON, e.g. joeynmt=/path/to/python")] = None,
-    data_dir: Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")] = Path(
-        "."
-    ),
+    data_dir: DataDir = Path("."),
     count: Annotated[int, typer.Option("--batches", help="batches, spread evenly over the lengths")] = 3,
-    rounds: Annotated[int, typer.Option(help="times each side is run")] = 3,
+    rounds: Rounds = 3,
     seconds: Annotated[float, typer.Option(help="least time of one run")] = 20.0,
     same_allocator: Annotated[bool, typer.Option(help="peers get our allocator setting too")] = False,
-    output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
+    output: Output = None,
 ) -> None:
     """Runs every side in turn and prints the ratios."""
     with tempfile.TemporaryDirectory() as folder:

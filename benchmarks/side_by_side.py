@@ -11,8 +11,9 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+import typer
 from rich.console import Console
 from rich.table import Table
 
@@ -28,6 +29,10 @@ KEEP_MEMORY = {
 
 QUIET = 0.12
 """Cores that other processes may use while a side is measured."""
+
+DataDir = Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")]
+Rounds = Annotated[int, typer.Option(help="times each side is run")]
+Output = Annotated[Path | None, typer.Option(help="JSON file for the figures")]
 
 
 class Side(NamedTuple):

@@ -17,19 +17,17 @@ from typing import Annotated
 
 import typer
 from seq2seq_decoding import our_sides, peer_sides, write_sentences
-from side_by_side import compare, save
+from side_by_side import DataDir, Output, Rounds, compare, save
 
 
 def main(
     size: Annotated[str, typer.Option(help="a or b")] = "a",
     marian: Annotated[str, typer.Option(help="the Python of an environment with transformers")] = "",
-    data_dir: Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")] = Path(
-        "."
-    ),
-    rounds: Annotated[int, typer.Option(help="times each side is run")] = 3,
+    data_dir: DataDir = Path("."),
+    rounds: Rounds = 3,
     seconds: Annotated[float, typer.Option(help="least time of one measurement")] = 5.0,
     only: Annotated[str, typer.Option(help="rows whose name contains this")] = "",
-    output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
+    output: Output = None,
 ) -> None:
     """Runs every side in turn and prints the ratios."""
     with tempfile.TemporaryDirectory() as folder:

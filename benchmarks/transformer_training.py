@@ -18,19 +18,17 @@ from typing import Annotated
 
 import typer
 from seq2seq_training import write_batches
-from side_by_side import Side, compare, save
+from side_by_side import DataDir, Output, Rounds, Side, compare, save
 
 
 def main(
     size: Annotated[str, typer.Option(help="a or b")] = "a",
     marian: Annotated[str, typer.Option(help="the Python of an environment with transformers")] = "",
-    data_dir: Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")] = Path(
-        "."
-    ),
+    data_dir: DataDir = Path("."),
     count: Annotated[int, typer.Option("--batches", help="batches, spread evenly over the lengths")] = 3,
-    rounds: Annotated[int, typer.Option(help="times each side is run")] = 3,
+    rounds: Rounds = 3,
     seconds: Annotated[float, typer.Option(help="least time of one run")] = 12.0,
-    output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
+    output: Output = None,
 ) -> None:
     """Runs every side in turn and prints the ratios."""
     with tempfile.TemporaryDirectory() as folder:
