@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
+from torch.distributions import Normal
 
 
 class Look(NamedTuple):
@@ -74,10 +75,9 @@ class LearnedPolicy(LocationPolicy):
             mean = self.linear(state.detach().to(self.linear.weight.dtype)).tanh()
         if not sample:
             return Look(mean.detach(), mean.detach())
-        drawn = torch.normal(mean.detach(), self.std)
-        distance = ((drawn - mean) / self.std).square().sum(-1)
-        log_prob = -0.5 * distance - 2 * math.log(self.std * math.sqrt(2 * math.pi))
-        return Look(drawn.clamp(-1, 1), mean.detach(), log_prob)
+        around = Normal(mean, self.std, validate_args=False)  # whose check would wait for the device
+        drawn = around.sample()
+        return Look(drawn.clamp(-1, 1), mean.detach(), around.log_prob(drawn).sum(-1))
 
     def extra_repr(self) -> str:
         """The spread, for `print(model)`."""
