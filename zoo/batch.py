@@ -48,6 +48,22 @@ class TranslationBatch(NamedTuple):
     alignment: Tensor | None = None
 
 
+class ImageBatch(NamedTuple):
+    """Images of classes.
+
+    Attributes:
+        index: `(B,)` int64, each image's number in its split (predictions are stored by it).
+        images: `(B, C, H, W)` float32 in [0, 1]; 0 is black, and what lies outside an image.
+        labels: `(B,)` int64.
+        names: what to call each image: its file, or the split and its number.
+    """
+
+    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
+    images: Tensor
+    labels: Tensor
+    names: list[str]
+
+
 def decoder_pair(target: Padded) -> tuple[Padded, Padded]:
     """Splits `BOS y_1 ... y_n EOS` into what the decoder reads and what it must predict.
 

@@ -27,6 +27,22 @@ class TextSpec:
 
 
 @dataclass(frozen=True)
+class ImageSpec:
+    """The images that a model sees, and what they may show.
+
+    Attributes:
+        channels: 1 for grey, 3 for red, green and blue.
+        height, width: pixels.
+        classes: what each label is called, in the order of the labels.
+    """
+
+    channels: int
+    height: int
+    width: int
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class DataSpec:
     """A data set as a task sees it.
 
@@ -35,7 +51,9 @@ class DataSpec:
         source: the source text; None for data without one.
         target: the target text; None for data without one.
         test_hash: sha256 over the raw inputs and references of the test split, in order.
-        vocabulary_hash: sha256 over both tokenizers' JSON.
+        vocabulary_hash: sha256 over all that gives ids their meaning: both tokenizers' JSON, or the names of
+            the classes.
+        image: the images; None for data without any.
     """
 
     name: str
@@ -43,6 +61,7 @@ class DataSpec:
     target: TextSpec | None
     test_hash: str
     vocabulary_hash: str
+    image: ImageSpec | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Plain containers, for a checkpoint that loads with `weights_only=True`."""
@@ -52,4 +71,7 @@ class DataSpec:
     def from_dict(cls, values: dict[str, Any]) -> "DataSpec":
         """The inverse of `to_dict`."""
         sides = {side: TextSpec(**values[side]) if values[side] else None for side in ("source", "target")}
-        return cls(**{**values, **sides})
+        image = values.get("image")  # older checkpoints do not name it
+        if image:
+            image = ImageSpec(**{**image, "classes": tuple(image["classes"])})
+        return cls(**{**values, **sides, "image": image})

@@ -1,0 +1,48 @@
+"""Pictures to tensors, as the data's specification describes them: shared by data sets and prediction."""
+
+from pathlib import Path
+
+import torch
+from PIL import Image, ImageOps, UnidentifiedImageError
+from torch import Tensor
+from torchvision.transforms.functional import pil_to_tensor
+
+from zoo.spec import ImageSpec
+
+
+def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
+    """Reads a picture as the images of `spec` are.
+
+    Colours become grey where the model knows one channel, and the other way round. A picture of another size
+    is scaled until it fits, whole and undistorted; what is left of the frame is black.
+
+    Args:
+        path: a file of any format that Pillow reads.
+        spec: channels and size.
+
+    Returns:
+        `(C, H, W)` uint8.
+
+    Raises:
+        ValueError: there is no such file, or it is no picture.
+    """
+    try:
+        with Image.open(path) as file:
+            picture: Image.Image = ImageOps.exif_transpose(file)  # as it was held, not as the sensor lay
+            if picture.has_transparency_data:
+                black = Image.new("RGBA", picture.size, "black")
+                picture = Image.alpha_composite(black, picture.convert("RGBA"))
+            picture = picture.convert("L" if spec.channels == 1 else "RGB")
+            if picture.size != (spec.width, spec.height):
+                picture = ImageOps.pad(picture, (spec.width, spec.height), Image.Resampling.BILINEAR)
+            pixels: Tensor = pil_to_tensor(picture)
+            return pixels
+    except UnidentifiedImageError:
+        raise ValueError(f"{path} is no picture, or of a format that is not known") from None
+    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+        raise ValueError(f"cannot read the picture {path}: {error}") from error
+
+
+def as_float(pixels: Tensor) -> Tensor:
+    """Pixels of 0 to 255 as numbers from 0 to 1, float32."""
+    return pixels.to(torch.float32) / 255
