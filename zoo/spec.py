@@ -65,13 +65,16 @@ class DataSpec:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain containers, for a checkpoint that loads with `weights_only=True`."""
-        return asdict(self)
+        values = asdict(self)
+        if self.image is None:  # checkpoints of text have never named it
+            del values["image"]
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DataSpec":
         """The inverse of `to_dict`."""
         sides = {side: TextSpec(**values[side]) if values[side] else None for side in ("source", "target")}
-        image = values.get("image")  # older checkpoints do not name it
+        image = values.get("image")
         if image:
             image = ImageSpec(**{**image, "classes": tuple(image["classes"])})
         return cls(**{**values, **sides, "image": image})

@@ -1,10 +1,8 @@
 """Translation: any network that encodes a source and writes a target one token at a time."""
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol, TypedDict, cast
 
-import lightning.pytorch as pl
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -27,6 +25,7 @@ from zoo.metrics import (
     text_metrics,
 )
 from zoo.spec import DataSpec
+from zoo.tasks.task import Scores, Task
 from zoo.tasks.unknown_words import copied_words
 from zoo.text import TextCodec
 
@@ -117,7 +116,7 @@ class ReinforceParts(TypedDict):
     discount: float
 
 
-class Scores(nn.Module):
+class TranslationScores(Scores):
     """The metrics of one split.
 
     Args:
@@ -133,6 +132,16 @@ class Scores(nn.Module):
         self.coverage = nn.ModuleDict(coverage_metrics() if both else {})
         self.teacher_forced, self.alignment_accuracy = Perplexity(), AlignmentAccuracy()
         self.alignment_entropy, self.alignment_sharpness = AlignmentEntropy(), AlignmentSharpness()
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """How corpus scores were computed, in sacreBLEU's words, and of how many items coverages are."""
+        metrics = {**self.named, **self.coverage}
+        return {
+            name: metric.signature
+            for name, metric in metrics.items()
+            if isinstance(metric, CorpusScore | Coverage)
+        }
 
     @property
     def named(self) -> dict[str, Metric]:
@@ -166,7 +175,7 @@ class Scores(nn.Module):
         return values
 
 
-class TranslationTask(pl.LightningModule):
+class TranslationTask(Task):
     """Trains by cross-entropy, validates by free-running greedy search, tests by the configured search.
 
     Args:
@@ -200,7 +209,7 @@ class TranslationTask(pl.LightningModule):
         monitor: str,
         replace_unknown: bool = False,
     ) -> None:
-        super().__init__()
+        super().__init__(optimizer=optimizer, scheduler=scheduler, monitor=monitor)
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing must be at least 0 and below 1, got {label_smoothing}")
         if reinforce is not None and not 0 <= reinforce["discount"] <= 1:
@@ -212,8 +221,7 @@ class TranslationTask(pl.LightningModule):
         self.network: EncoderDecoder = network  # type: ignore[assignment]
         self.spec, self.target = spec, spec.target
         self.source_codec, self.target_codec = TextCodec(spec.source), TextCodec(spec.target)
-        self.optimizer, self.scheduler = optimizer, scheduler
-        self.decoding, self.label_smoothing, self.monitor = decoding, label_smoothing, monitor
+        self.decoding, self.label_smoothing = decoding, label_smoothing
         self.replace_unknown = replace_unknown
         self.reinforce: Reinforce | None = None
         samples = any(isinstance(part, Selection) and part.samples for part in network.modules())
@@ -221,9 +229,6 @@ class TranslationTask(pl.LightningModule):
             baseline = reinforce["baseline"](state_size=self.network.query_size)
             self.reinforce = Reinforce(baseline=baseline, entropy_weight=reinforce["entropy_weight"])
             self.discount = reinforce["discount"]
-        self.scores = nn.ModuleDict()
-        self.predictions: dict[str, list[dict[str, Any]]] = {}
-        self._evaluated = "val"  # the split that was evaluated last
 
     # Training
 
@@ -276,76 +281,22 @@ class TranslationTask(pl.LightningModule):
         loss = named.pop("loss") * len(labels.lengths) / labels.lengths.sum()
         return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
 
-    def configure_optimizers(self) -> Any:
-        """The optimiser over everything trainable, and its schedule per step (a plateau: per validation)."""
-        optimizer = self.optimizer(self.parameters())
-        # A fused optimiser offers to unscale float16 gradients in its step. That is too late for clipping, so
-        # Lightning refuses to clip for it in any mixed precision, even where nothing is scaled.
-        optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]  # torch's name of the offer
-        if self.scheduler is None:
-            return optimizer
-        schedule = {"scheduler": self.scheduler(optimizer), "interval": "step"}
-        if isinstance(schedule["scheduler"], ReduceLROnPlateau):
-            # Lightning would step it at the end of epochs, whether these validate or not: never let it, and
-            # step at the end of a validation.
-            schedule |= {"frequency": sys.maxsize, "monitor": self.monitor}
-        return {"optimizer": optimizer, "lr_scheduler": schedule}
-
     # Evaluation
 
-    def setup(self, stage: str) -> None:
-        """Makes the metrics of every split that will be evaluated."""
-        splits = ["val"] if stage in ("fit", "validate") else self.trainer.datamodule.test_splits  # type: ignore[attr-defined]
-        for split in splits:
-            self.scores[split] = Scores(self.spec)
-
-    def on_validation_epoch_start(self) -> None:
-        """Forgets the last validation's predictions."""
-        self.predictions["val"] = []
+    def new_scores(self) -> TranslationScores:
+        """See `Task`."""
+        return TranslationScores(self.spec)
 
     def validation_step(self, batch: TranslationBatch, _: int) -> None:
         """Greedy search, as cheap as validation must be."""
         self._evaluate("val", batch, Greedy())
 
-    def on_validation_epoch_end(self) -> None:
-        """Logs the metrics, and lets a plateau schedule see its own when this belongs to a training."""
-        values = self._finish("val")
-        schedule = self.lr_schedulers()
-        in_training = self.trainer.state.fn == "fit" and not self.trainer.sanity_checking
-        if isinstance(schedule, ReduceLROnPlateau) and in_training:
-            schedule.step(float(values[self.monitor]))
-
-    def on_test_epoch_start(self) -> None:
-        """Makes room for the predictions of every test split."""
-        self.predictions |= {split: [] for split in self._test_splits}
-
     def test_step(self, batch: TranslationBatch, batch_idx: int, dataloader_idx: int = 0) -> None:
         """The configured search."""
-        self._evaluate(self._test_splits[dataloader_idx], batch, self.decoding)
-
-    def on_test_epoch_end(self) -> None:
-        """Logs the metrics of every test split."""
-        for split in self._test_splits:
-            self._finish(split)
-
-    @property
-    def signatures(self) -> dict[str, str]:
-        """How corpus scores were computed, in sacreBLEU's words, and of how many items coverages are."""
-        scores = cast(Scores, self.scores[self._evaluated])
-        metrics = {**scores.named, **scores.coverage}
-        return {
-            name: metric.signature
-            for name, metric in metrics.items()
-            if isinstance(metric, CorpusScore | Coverage)
-        }
-
-    @property
-    def _test_splits(self) -> list[str]:
-        splits: list[str] = self.trainer.datamodule.test_splits  # type: ignore[attr-defined]
-        return splits
+        self._evaluate(self.test_splits[dataloader_idx], batch, self.decoding)
 
     def _evaluate(self, split: str, batch: TranslationBatch, search: Search) -> None:
-        scores = cast(Scores, self.scores[split])
+        scores = cast(TranslationScores, self.scores[split])
         inputs, labels = decoder_pair(batch.target)
         memory = self.network.encode(batch.source)
         nll = self._cross_entropy(self.network.decode(memory, inputs).features, labels)
@@ -380,19 +331,6 @@ class TranslationTask(pl.LightningModule):
                 batch.index.tolist(), batch.source_text, batch.target_text, texts, best, strict=True
             )
         ]
-
-    def _finish(self, split: str) -> dict[str, Tensor]:
-        """Logs a split's metrics, which it returns, and puts its predictions in the data's order."""
-        self._evaluated = split
-        if self.trainer.world_size > 1:  # each process predicted a part
-            parts: list[list[dict[str, Any]]] = [[]] * self.trainer.world_size
-            torch.distributed.all_gather_object(parts, self.predictions[split])
-            self.predictions[split] = [prediction for part in parts for prediction in part]
-        self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
-        values = cast(Scores, self.scores[split]).compute()
-        logged = {f"{split}/{name}": value for name, value in values.items()}
-        self.log_dict(logged, add_dataloader_idx=False)
-        return logged
 
     # Search
 
