@@ -26,7 +26,7 @@ from zoo.metrics import METRICS, coverage_metrics, mode_of, text_metrics
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, Decoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
 from zoo.tasks.schedules import WarmupConstant
-from zoo.tasks.translation import Scores, Search, TranslationTask
+from zoo.tasks.translation import Search, TranslationScores, TranslationTask
 
 
 @pytest.fixture(scope="module")
@@ -284,7 +284,7 @@ def test_without_attention_none_is_measured_and_coverage_needs_languages_and_ite
     (measured,) = trainer.test(task, datamodule=data, verbose=False)
     assert not [name for name in measured if "alignment" in name or "coverage" in name]
     side = replace(data.spec.source, language="en"), replace(data.spec.target, language="de")
-    scores = Scores(replace(data.spec, source=side[0], target=side[1]))
+    scores = TranslationScores(replace(data.spec, source=side[0], target=side[1]))
     scores.teacher_forced.update(torch.tensor(1.0), 1)
     for metric in scores.named.values():
         metric.update(["ab 12"], [["ab 1 2"]])
