@@ -47,6 +47,12 @@ class TranslationBatch(NamedTuple):
     target_text: list[str]
     alignment: Tensor | None = None
 
+    @property
+    def amounts(self) -> dict[str, Tensor | int]:
+        """What to measure speed by: target tokens, as the model must predict them, and sentences."""
+        pairs = len(self.index)
+        return {"tokens": self.target.lengths.sum() - pairs, "sentences": pairs}  # BOS is not predicted
+
 
 class ImageBatch(NamedTuple):
     """Images of classes.
@@ -62,6 +68,11 @@ class ImageBatch(NamedTuple):
     images: Tensor
     labels: Tensor
     names: list[str]
+
+    @property
+    def amounts(self) -> dict[str, Tensor | int]:
+        """What to measure speed by."""
+        return {"images": len(self.index)}
 
 
 def decoder_pair(target: Padded) -> tuple[Padded, Padded]:

@@ -16,6 +16,7 @@ from zoo.attention import (
     NoBaseline,
     Reinforce,
     ReinforceTerms,
+    reward_to_go,
 )
 
 STATE = 3
@@ -212,3 +213,11 @@ def test_no_value_is_fetched_from_the_device() -> None:
             keep_mask=torch.ones(2, 3, dtype=torch.bool, device="meta"),
         )
         assert terms.loss.device.type == "meta"
+
+
+def test_a_choice_is_rewarded_with_what_follows_it() -> None:
+    reward = torch.tensor([[1.0, 0.0, 2.0]])
+    assert reward_to_go(reward).tolist() == [[3.0, 2.0, 2.0]]
+    assert reward_to_go(reward, 0.5).tolist() == [[1.5, 1.0, 2.0]]
+    assert reward_to_go(reward, 0.0).tolist() == reward.tolist()
+    assert reward_to_go(reward.double().expand(2, 5, 3), 0.5).shape == (2, 5, 3)

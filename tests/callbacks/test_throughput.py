@@ -6,6 +6,7 @@ import pytest
 import torch
 from fake_task import FakeTask, Fit
 
+from zoo.batch import ImageBatch
 from zoo.callbacks import StepAxis, Throughput
 from zoo.callbacks import throughput as module
 from zoo.runs.metrics import MetricsFile, read_metrics
@@ -80,7 +81,8 @@ def test_what_is_counted_goes_on_where_it_was(fit: Fit) -> None:
     first = Throughput()
     fit(FakeTask(), [first], log_every_n_steps=3, max_steps=5, limit_val_batches=0)
     stopped = Throughput()
-    stopped._tokens, stopped._real, stopped._positions, stopped._sentences = torch.tensor(6), 9, 12, 3
+    stopped._amounts = {"tokens": torch.tensor(6), "sentences": 3}
+    stopped._real, stopped._positions = 9, 12
     resumed = Throughput()
     resumed.load_state_dict(stopped.state_dict() | {"totals": {"tokens": 100, "sentences": 10}})
     fit(FakeTask(), [resumed], log_every_n_steps=1000, max_steps=1, limit_val_batches=0)
@@ -88,3 +90,13 @@ def test_what_is_counted_goes_on_where_it_was(fit: Fit) -> None:
     tested = Throughput()
     tested.load_state_dict(first.state_dict())
     assert tested.per_second == {}, "a checkpoint that is only tested changes nothing"
+
+
+def test_images_are_counted_as_such(fit: Fit) -> None:
+    throughput = Throughput()
+    images = ImageBatch(torch.arange(5), torch.zeros(5, 1, 2, 2), torch.zeros(5), [""] * 5)
+    trainer = fit(FakeTask(), [throughput], log_every_n_steps=1000, max_steps=1, limit_val_batches=0)
+    before = dict(throughput._totals)
+    throughput.on_train_batch_end(trainer, trainer.lightning_module, None, images, 0)
+    throughput.on_train_end(trainer, trainer.lightning_module)
+    assert throughput._totals == before | {"images": 5}

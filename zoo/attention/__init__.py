@@ -19,6 +19,7 @@ from zoo.attention.reinforce import (
     NoBaseline,
     Reinforce,
     ReinforceTerms,
+    reward_to_go,
 )
 from zoo.attention.rotary import Rotary
 from zoo.attention.scores import (
@@ -76,4 +77,5 @@ __all__ = [
     "combine",
     "masked_softmax",
     "padding_mask",
+    "reward_to_go",
 ]

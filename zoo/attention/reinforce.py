@@ -15,6 +15,21 @@ from torch import Tensor, nn
 from zoo.kernels.precision import at_least_float32
 
 
+def reward_to_go(reward: Tensor, discount: float = 1.0) -> Tensor:
+    """`R_t = Σ_{u >= t} γ^{u-t} r_u`: what a choice can still change (Mnih et al. 2014, section 3.2).
+
+    Args:
+        reward: `(*lead, T)`, what came right after each choice.
+        discount: γ in [0, 1].
+
+    Returns:
+        `(*lead, T)`.
+    """
+    step = torch.arange(reward.shape[-1], device=reward.device)
+    later = (discount ** (step[:, None] - step).clamp(min=0)).tril()  # (reward, choice)
+    return reward @ later.to(reward.dtype)
+
+
 class ReinforceTerms(NamedTuple):
     """The terms of the loss, and what to watch; all float32 scalars.
 

@@ -106,8 +106,9 @@ class Progress(RichProgressBar):
         values = trainer.callback_metrics
         if "train/loss" in values:
             shown["loss"] = f"{float(values['train/loss']):.3f}"
-        if "train/tokens_per_second" in values:
-            shown["tokens/s"] = f"{float(values['train/tokens_per_second']):,.0f}"
+        for what in ("tokens", "images"):
+            if (speed := values.get(f"train/{what}_per_second")) is not None:
+                shown[f"{what}/s"] = f"{float(speed):,.0f}"
         left = self._pace.seconds_left(trainer)
         if left is not None:
             shown["left"] = str(timedelta(seconds=round(left)))

@@ -12,13 +12,15 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
-from zoo.batch import Padded, TranslationBatch
+from zoo.batch import ImageBatch, Padded, TranslationBatch
+
+Batch = TranslationBatch | ImageBatch
 
 
 class Throughput(Callback):
     """Logs speed, learning rate, gradient norm and memory; keeps the totals for results.json.
 
-    Tokens are real target tokens, as the model must predict them. Only time spent on training counts (data
+    What is counted, a batch says itself (`amounts`). Only time spent on training counts (data
     loading included, validation excluded). Counts stay on the device between two logged steps.
 
     Attributes:
@@ -31,10 +33,10 @@ class Throughput(Callback):
         self.peak_memory_bytes = 0
         self._earlier_seconds = self._began = self._mark = 0.0
         self._training_seconds = self._window_seconds = 0.0
-        self._totals = {"tokens": 0, "sentences": 0}
-        self._tokens: Tensor | int = 0
+        self._totals: dict[str, int] = {}
+        self._amounts: dict[str, Tensor | int] = {}
         self._real: Tensor | int = 0
-        self._positions = self._sentences = 0
+        self._positions = 0
         self._gradient_norm: Tensor | None = None
         self._logged_step = 0
         self._loaded: dict[str, Any] | None = None
@@ -49,10 +51,9 @@ class Throughput(Callback):
             "logged_step": self._logged_step,
             "window": {
                 "seconds": self._window_seconds,
-                "tokens": int(self._tokens),
                 "real": int(self._real),
                 "positions": self._positions,
-                "sentences": self._sentences,
+                **{name: int(amount) for name, amount in self._amounts.items()},
             },
         }
 
@@ -67,18 +68,15 @@ class Throughput(Callback):
             self._training_seconds = self._loaded["training_seconds"]
             self._totals = dict(self._loaded["totals"])
             self.peak_memory_bytes = self._loaded["peak_memory_bytes"]
-            self._logged_step, window = self._loaded["logged_step"], self._loaded["window"]
-            self._window_seconds, self._tokens, self._real = (
-                window["seconds"],
-                window["tokens"],
-                window["real"],
-            )
-            self._positions, self._sentences = window["positions"], window["sentences"]
+            self._logged_step, window = self._loaded["logged_step"], dict(self._loaded["window"])
+            self._window_seconds = window.pop("seconds")
+            self._real, self._positions = window.pop("real"), window.pop("positions")
+            self._amounts = window
             self._loaded = None
 
     @property
     def per_second(self) -> dict[str, float]:
-        """Mean speed of the training so far, in target tokens and in sentences."""
+        """Mean speed of the training so far."""
         if not self._training_seconds:
             return {}
         return {name: total / self._training_seconds for name, total in self._totals.items()}
@@ -115,15 +113,15 @@ class Throughput(Callback):
         trainer: pl.Trainer,
         pl_module: pl.LightningModule,
         outputs: object,
-        batch: TranslationBatch,
+        batch: Batch,
         batch_idx: int,
     ) -> None:
         """Counts, and logs every `log_every_n_steps` steps."""
-        sides = [side for side in batch if isinstance(side, Padded)]
-        self._sentences += len(batch.index)
-        self._tokens = self._tokens + batch.target.lengths.sum() - len(batch.index)  # BOS is not predicted
-        self._real = self._real + torch.stack([side.lengths.sum() for side in sides]).sum()
-        self._positions += sum(side.ids.numel() for side in sides)
+        for name, amount in batch.amounts.items():
+            self._amounts[name] = self._amounts.get(name, 0) + amount
+        if sides := [side for side in batch if isinstance(side, Padded)]:
+            self._real = self._real + torch.stack([side.lengths.sum() for side in sides]).sum()
+            self._positions += sum(side.ids.numel() for side in sides)
         step = trainer.global_step
         if _is_logged(trainer, step) and step != self._logged_step:
             self._logged_step = step
@@ -142,7 +140,8 @@ class Throughput(Callback):
 
     def _close_window(self, pl_module: pl.LightningModule) -> dict[str, Tensor | float]:
         """Adds what was counted since the last call to the totals and returns it as values to log."""
-        tokens, real = int(self._tokens), int(self._real)  # waits for the device: the clock is right after it
+        # Waits for the device: the clock is right after it.
+        amounts, real = {name: int(amount) for name, amount in self._amounts.items()}, int(self._real)
         now = time.perf_counter()
         seconds = self._window_seconds + now - self._mark
         self._mark, self.seconds = now, self._earlier_seconds + now - self._began
@@ -151,14 +150,15 @@ class Throughput(Callback):
             "train/seconds": self.seconds,
             "train/peak_memory_bytes": float(self.peak_memory_bytes),
         }
-        if seconds > 0 and self._positions:
-            values["train/tokens_per_second"] = tokens / seconds
-            values["train/sentences_per_second"] = self._sentences / seconds
+        if seconds > 0:
+            values |= {f"train/{name}_per_second": amount / seconds for name, amount in amounts.items()}
+        if self._positions:
             values["train/real_token_share"] = real / self._positions
         self._training_seconds += seconds
-        self._totals["tokens"] += tokens
-        self._totals["sentences"] += self._sentences
-        self._tokens = self._real = self._positions = self._sentences = 0
+        for name, amount in amounts.items():
+            self._totals[name] = self._totals.get(name, 0) + amount
+        self._amounts = {}
+        self._real = self._positions = 0
         self._window_seconds = 0.0
         return values
 

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import Metric
 
-from zoo.attention import Baseline, Reinforce, Selection
+from zoo.attention import Baseline, Reinforce, Selection, reward_to_go
 from zoo.batch import Padded, TranslationBatch, batches_of_like_length, decoder_pair
 from zoo.decoding import Greedy, Hypothesis, Step
 from zoo.kernels import linear_cross_entropy
@@ -267,11 +267,9 @@ class TranslationTask(Task):
         log_likelihood = -F.cross_entropy(
             logits.mT, labels.ids, ignore_index=self.target.pad, reduction="none"
         )
-        step = torch.arange(logits.shape[1], device=logits.device)
-        later = (self.discount ** (step[:, None] - step).clamp(min=0)).tril()  # (token, reading)
         terms = reinforce(
             log_prob=decoded.log_prob,
-            reward=log_likelihood @ later,
+            reward=reward_to_go(log_likelihood, self.discount),
             state=decoded.queries,
             keep_mask=labels.keep_mask,
             entropy=decoded.entropy,
