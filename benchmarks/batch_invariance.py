@@ -22,8 +22,9 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from data.text_files import read_lines
-from zoo.predictor import Predictor, load
+from zoo.loading import load
 from zoo.tasks.translation import Translation
+from zoo.translator import Translator
 
 
 def main(
@@ -38,6 +39,8 @@ def main(
     lines = read_lines(data_dir / "multi30k" / "raw" / "test_2016_flickr.en.gz")
     texts = list(islice(lines, sentences))
     predictor = load(run)
+    if not isinstance(predictor, Translator):
+        raise SystemExit(f"{run} does not translate")
     by_length = sorted(range(len(texts)), key=lambda number: len(texts[number]))
     shuffled = random.Random(1).sample(by_length, len(texts))
     alone = translate(predictor, texts, by_length, 1)
@@ -63,7 +66,7 @@ def main(
     raise typer.Exit(int(any(count["other_tokens"] for count in counts.values())))
 
 
-def translate(predictor: Predictor, texts: list[str], order: list[int], size: int) -> list[Translation]:
+def translate(predictor: Translator, texts: list[str], order: list[int], size: int) -> list[Translation]:
     """The best translations, in the order of the texts, found in batches of so many consecutive numbers."""
     found: dict[int, Translation] = {}
     for start in range(0, len(order), size):

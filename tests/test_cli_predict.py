@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 import zoo
 from zoo import cli_predict
 from zoo.cli import main
-from zoo.predictor import Predictor
+from zoo.translator import Translator
 
 LIMIT = 40  # tokens that the small model reads
 
@@ -29,9 +29,9 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     """Windows of three lines; every call of the predictor, with what it was given."""
     monkeypatch.setattr(cli_predict, "WINDOW", 3)
     seen: list[dict[str, Any]] = []
-    predict: Callable[..., Any] = Predictor.predict
+    predict: Callable[..., Any] = Translator.predict
 
-    def watched(self: Predictor, texts: list[str], *arguments: Any, **named: Any) -> Any:
+    def watched(self: Translator, texts: list[str], *arguments: Any, **named: Any) -> Any:
         seen.append({"texts": texts, **named})
         if "stop" in texts:
             raise KeyboardInterrupt
@@ -39,7 +39,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
             raise RuntimeError("out of memory")
         return predict(self, texts, *arguments, **named)
 
-    monkeypatch.setattr(Predictor, "predict", watched)
+    monkeypatch.setattr(Translator, "predict", watched)
     return seen
 
 

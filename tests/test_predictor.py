@@ -10,8 +10,9 @@ import torch
 from small_run import config, make_run, part, transformer
 
 import zoo
-from zoo.predictor import choose_device, plot_side_by_side
+from zoo.predictor import choose_device
 from zoo.runs.checkpoint import CheckpointError
+from zoo.translator import plot_side_by_side
 
 DELETED = object()
 TEXTS = ["abc", "hgf edc", "k", "abcdefgh ijk abc"]

@@ -1,10 +1,10 @@
-"""`zoo predict`: a sentence, or files of many thousand lines."""
+"""`zoo predict`: a sentence, files of many thousand lines, or pictures."""
 
 import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 from rich.console import Console
@@ -22,8 +22,11 @@ from rich.text import Text
 from zoo.clear_errors import clear_errors
 
 if TYPE_CHECKING:
-    from zoo.predictor import Predictor
+    from zoo.recogniser import Recogniser
     from zoo.tasks.translation import Translation
+    from zoo.translator import Translator
+
+Kind = TypeVar("Kind")
 
 WINDOW = 1024
 """Lines that are sorted by length and translated together; their output is written before the next ones.
@@ -37,22 +40,26 @@ def predict(
     arguments: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN... [SENTENCE]",
+            metavar="RUN... [SENTENCE | PICTURE...]",
             help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then a "
-            "sentence; `-` reads sentences from standard input, one per line.",
+            "sentence (`-` reads sentences from standard input, one per line), or pictures for a model that "
+            "recognises.",
         ),
     ],
     file: Annotated[
         str | None, typer.Option("--file", "-f", help="Sentences, one per line; `-` is standard input.")
     ] = None,
     nbest: Annotated[
-        int, typer.Option(min=1, help="Translations of each sentence, as lines of number, score and text.")
+        int,
+        typer.Option(
+            min=1, help="Translations of each sentence, as lines of number, score and text; or classes."
+        ),
     ] = 1,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw the attention to this picture: one sentence, several runs side by side; beside it, all"
-            " heads of a model that has several."
+            " heads of a model that has several. Or the path of glimpses over pictures."
         ),
     ] = None,
     device: Annotated[
@@ -63,27 +70,85 @@ def predict(
         typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
     ] = "32-true",
 ) -> None:
-    """Translate sentences with trained models."""
+    """Translate sentences, or recognise pictures, with trained models."""
     with clear_errors():
-        runs, sentence = _split(arguments, file)
-        texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
+        if pictures := _pictures(arguments, file):
+            runs = arguments[: -len(pictures)]
+        else:
+            runs, sentence = _split(arguments, file)
+            texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
 
-        from zoo.predictor import check_picture, load, plot_side_by_side, run_name
+        from zoo.predictor import check_picture
+        from zoo.recogniser import Recogniser, plot_glimpses
+        from zoo.translator import Translator, plot_side_by_side
 
         if plot is not None:  # before the long work
             check_picture(plot)
-            if len(texts) != 1 or not texts[0]:
+            if not pictures and (len(texts) != 1 or not texts[0]):
                 raise ValueError(f"--plot draws one sentence, got {sum(map(bool, texts))}")
-        predictors: dict[str, Predictor] = {}
-        for run in runs:
-            predictor = load(run, device=device, precision=precision)
-            print(f"using {predictor.checkpoint}", file=sys.stderr)
-            name = run_name(predictor.checkpoint.path)
-            predictors[name if name not in predictors else str(run)] = predictor
-        _print_translations(predictors, texts, nbest)
+        if pictures:
+            recognisers = _load(runs, Recogniser, pictures[0], device=device, precision=precision)
+            _print_classes(recognisers, pictures, nbest)
+            if plot is not None:
+                plot_glimpses(recognisers, pictures, plot)
+                print(f"drew {plot}", file=sys.stderr)
+            return
+        given = file or ("standard input" if sentence is None else sentence)
+        translators = _load(runs, Translator, given, device=device, precision=precision)
+        _print_translations(translators, texts, nbest)
         if plot is not None:
-            for picture in plot_side_by_side(predictors, texts[0], plot):
+            for picture in plot_side_by_side(translators, texts[0], plot):
                 print(f"drew {picture}", file=sys.stderr)
+
+
+def _pictures(arguments: Sequence[str], file: str | None) -> list[str]:
+    """The files behind the runs: what is there, is no folder and no checkpoint."""
+    pictures: list[str] = []
+    for argument in reversed(arguments if file is None else ()):
+        if not os.path.isfile(argument) or argument.endswith(".ckpt"):
+            break
+        pictures.insert(0, argument)
+    return pictures if len(pictures) < len(arguments) else []
+
+
+def _load(runs: Sequence[str], kind: type[Kind], given: str, **how: str | None) -> dict[str, Kind]:
+    """Loads runs by the names that they are told apart by, and refuses those that are of another kind.
+
+    Args:
+        runs: folders or files.
+        kind: of predictor, as what was given asks for.
+        given: the sentence or the file, for the message.
+        how: device and precision.
+    """
+    from zoo.loading import load
+    from zoo.predictor import run_name
+    from zoo.recogniser import Recogniser
+
+    loaded: dict[str, Kind] = {}
+    for run in runs:
+        predictor = load(run, **how)  # type: ignore[arg-type]
+        if not isinstance(predictor, kind):
+            needs = (
+                "recognises pictures: give a file"
+                if isinstance(predictor, Recogniser)
+                else "translates: give a sentence, or --file FILE"
+            )
+            raise ValueError(f"the model of {run} {needs}, not {given}")
+        print(f"using {predictor.checkpoint}", file=sys.stderr)
+        name = run_name(predictor.checkpoint.path)
+        loaded[name if name not in loaded else str(run)] = predictor
+    return loaded
+
+
+def _print_classes(recognisers: "Mapping[str, Recogniser]", pictures: Sequence[str], nbest: int) -> None:
+    """A line for each class, name and probability; before it run and picture, where there are several."""
+    found = {name: recogniser.predict(pictures, nbest) for name, recogniser in recognisers.items()}
+    for number, picture in enumerate(pictures):
+        for name, recognitions in found.items():
+            run = [name] if len(recognisers) > 1 else []
+            where = [*run, *([picture] if len(pictures) > 1 else [])]
+            for recognition in recognitions[number]:
+                print("\t".join([*where, recognition.label, f"{recognition.probability:.4f}"]))
 
 
 def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | None]:
@@ -135,7 +200,7 @@ def _text(given: str | bytes, where: str) -> str:
     return "" if is_blank(text) else text
 
 
-def _print_translations(predictors: "Mapping[str, Predictor]", texts: Sequence[str], nbest: int) -> None:
+def _print_translations(predictors: "Mapping[str, Translator]", texts: Sequence[str], nbest: int) -> None:
     """Translates window by window; whatever stops it, the lines of finished windows are written, in order."""
     written = 0
     try:

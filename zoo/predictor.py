@@ -1,24 +1,23 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Generic, TypeVar
 
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
 
 from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
-from zoo.decoding import Beam, Sample
-from zoo.figures import alignment_sheet, head_grids, render
-from zoo.runs.checkpoint import Checkpoint, CheckpointError, read_checkpoint
-from zoo.runs.files import write_bytes
-from zoo.tasks.translation import Translation, TranslationTask
+from zoo.runs.checkpoint import Checkpoint, CheckpointError
+from zoo.tasks.task import Task
 
 PRECISIONS = ("32-true", "bf16-mixed")
 
+SomeTask = TypeVar("SomeTask", bound=Task)
 
-class Predictor:
-    """A trained model, ready to translate.
+
+class Predictor(Generic[SomeTask]):
+    """A trained model, ready to be used.
 
     Attributes:
         checkpoint: the weights in use: which file, from which step, with which validation metrics.
@@ -26,145 +25,53 @@ class Predictor:
         task: the model, in evaluation mode.
     """
 
-    def __init__(
-        self, checkpoint: Checkpoint, *, device: str | None = None, precision: str = "32-true"
-    ) -> None:
-        """Builds the model that the checkpoint describes.
+    def __init__(self, checkpoint: Checkpoint, task: SomeTask, *, device: str | None, precision: str) -> None:
+        """Puts the model on its device.
 
         Args:
             checkpoint: what `read_checkpoint` gave.
+            task: what `trained_task` made of it.
             device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
             precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
 
         Raises:
-            CheckpointError: the weights do not fit the model that the configuration describes.
             ValueError: there is no such device or precision.
         """
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be {' or '.join(PRECISIONS)}, got {precision!r}")
-        self.checkpoint = checkpoint
-        self.precision = precision
-        target = choose_device(device)
-        try:
-            network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
-            task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
-            if not isinstance(task, TranslationTask):
-                raise TypeError(f"{type(task).__name__} does not translate")
-        except Exception as error:  # whatever constructors raise when they are given nonsense
-            raise CheckpointError(
-                f"{checkpoint.path} describes a model that cannot be built: {_one_line(error)}"
-            ) from error
-        try:
-            task.load_state_dict(checkpoint.state_dict)
-        except RuntimeError as error:
-            raise CheckpointError(
-                f"{checkpoint.path} does not fit the model that its configuration describes: "
-                f"{_one_line(error)}"
-            ) from error
-        self.task = task.eval().to(target)
+        self.checkpoint, self.precision = checkpoint, precision
+        self.task: SomeTask = task.eval().to(choose_device(device))
 
-    def __call__(self, text: str) -> str:
-        """The best translation of one sentence."""
-        return self.predict([text])[0][0].text
-
-    def predict(
-        self,
-        texts: Sequence[str],
-        nbest: int = 1,
-        *,
-        weights: bool = True,
-        progress: Callable[[int], object] | None = None,
-    ) -> list[list[Translation]]:
-        """Translates sentences with the search that the run was tested with.
-
-        Args:
-            texts: raw sentences.
-            nbest: how many translations of each; a run whose search finds fewer gets them by beam search.
-            weights: whether translations keep what was attended to, which for many sentences is a lot.
-            progress: is told after each batch how many sentences that were.
-
-        Returns:
-            Each sentence's translations, best first.
-        """
-        if nbest < 1:
-            raise ValueError(f"nbest must be at least 1, got {nbest}")
-        with torch.autocast(self.task.device.type, torch.bfloat16, enabled=self.precision == "bf16-mixed"):
-            found = self.task.translate(list(texts), self._search(nbest), weights=weights, progress=progress)
-        return [translations[:nbest] for translations in found]
-
-    def plot(self, text: str, path: str | Path) -> list[Path]:
-        """Draws what the model attends to while it translates a sentence.
-
-        Args:
-            text: a raw sentence.
-            path: the picture; its ending says the format.
-
-        Returns:
-            The pictures: that one, and beside it those of all heads where the model has several.
-
-        Raises:
-            ValueError: the model has no attention, or the format is unknown.
-        """
-        return plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
-
-    def _search(self, nbest: int) -> Beam | None:
-        """What finds as many; None: what is configured."""
-        configured = self.task.decoding
-        if isinstance(configured, Beam):
-            size, penalty = max(configured.beam_size, nbest), configured.length_penalty
-            return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
-        finds = configured.samples if isinstance(configured, Sample) else 1
-        return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
+    def autocast(self) -> torch.autocast:
+        """The context of its products."""
+        return torch.autocast(self.task.device.type, torch.bfloat16, enabled=self.precision == "bf16-mixed")
 
 
-def load(run: str | Path, *, device: str | None = None, precision: str = "32-true") -> Predictor:
-    """Loads a trained model.
+def trained_task(checkpoint: Checkpoint) -> Task:
+    """Builds the model that a checkpoint describes.
 
     Args:
-        run: a run's folder, meaning its best checkpoint, or a checkpoint file.
-        device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
-        precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
+        checkpoint: what `read_checkpoint` gave.
 
     Raises:
-        CheckpointError: the checkpoint is missing or cannot be used.
-        ValueError: there is no such device or precision.
+        CheckpointError: the weights do not fit the model that the configuration describes.
     """
-    return Predictor(read_checkpoint(run), device=device, precision=precision)
-
-
-def plot_side_by_side(predictors: Mapping[str, Predictor], text: str, path: str | Path) -> list[Path]:
-    """Draws what several models attend to in the same sentence.
-
-    Args:
-        predictors: the models by the names that stand over their panels.
-        text: a raw sentence.
-        path: the picture; its ending says the format.
-
-    Returns:
-        The pictures: that one, and those of all heads of a model that has several. These lie beside it, for
-        out.png in out_encoder.png, out_decoder.png and out_cross.png; of several models with a number, as
-        out_2_encoder.png.
-
-    Raises:
-        ValueError: a model has no attention, or the picture cannot be written there.
-    """
-    check_picture(path)
-    best = [predictor.predict([text])[0][0] for predictor in predictors.values()]
-    for name, translation in zip(predictors, best, strict=True):
-        if translation.weights is None:
-            raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
-    path = Path(path)
-    figures = {path: alignment_sheet(best, list(predictors))}
-    for number, (name, translation) in enumerate(zip(predictors, best, strict=True), start=1):
-        (maps,) = predictors[name].task.attention_maps([text], [translation])
-        which = f"{number}_" if len(predictors) > 1 else ""
-        for kind, figure in head_grids(maps, title=name).items():
-            figures[path.with_stem(f"{path.stem}_{which}{kind}")] = figure
-    # All are drawn before the first is written: an error leaves none of them.
-    contents = {file: render(figure, file.suffix[1:].lower()) for file, figure in figures.items()}
-    for file, content in contents.items():
-        write_bytes(file, content)
-    return list(contents)
+    try:
+        network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
+        task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
+        if not isinstance(task, Task):
+            raise TypeError(f"{type(task).__name__} is no task")
+    except Exception as error:  # whatever constructors raise when they are given nonsense
+        raise CheckpointError(
+            f"{checkpoint.path} describes a model that cannot be built: {_one_line(error)}"
+        ) from error
+    try:
+        task.load_state_dict(checkpoint.state_dict)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"{checkpoint.path} does not fit the model that its configuration describes: {_one_line(error)}"
+        ) from error
+    return task
 
 
 def _one_line(error: Exception) -> str:

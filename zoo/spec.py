@@ -63,6 +63,19 @@ class DataSpec:
     vocabulary_hash: str
     image: ImageSpec | None = None
 
+    @property
+    def images(self) -> ImageSpec:
+        """The images.
+
+        Raises:
+            ValueError: there are none.
+        """
+        if self.image is None:
+            raise ValueError(
+                f"the data {self.name} has no images; take data=digits, mnist, image_folder, ..."
+            )
+        return self.image
+
     def to_dict(self) -> dict[str, Any]:
         """Plain containers, for a checkpoint that loads with `weights_only=True`."""
         values = asdict(self)

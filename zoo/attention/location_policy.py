@@ -16,11 +16,13 @@ class Look(NamedTuple):
         location: `(*lead, 2)`, (x, y) in [-1, 1]; without a gradient.
         mean: `(*lead, 2)`, the most likely place.
         log_prob: `(*lead,)`, log-density of the sample; None where nothing was sampled or nothing learns.
+        entropy: `(*lead,)`, of the distribution, beside `log_prob`.
     """
 
     location: Tensor
     mean: Tensor
     log_prob: Tensor | None = None
+    entropy: Tensor | None = None
 
 
 class LocationPolicy(nn.Module, ABC):
@@ -29,6 +31,9 @@ class LocationPolicy(nn.Module, ABC):
     Args:
         state_size: D of the states.
     """
+
+    learned: bool = False
+    """True where REINFORCE trains it."""
 
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
@@ -61,6 +66,8 @@ class LearnedPolicy(LocationPolicy):
         ValueError: if there is no spread.
     """
 
+    learned = True
+
     def __init__(self, *, state_size: int, std: float) -> None:
         super().__init__(state_size=state_size)
         if not 0 < std < math.inf:
@@ -77,7 +84,8 @@ class LearnedPolicy(LocationPolicy):
             return Look(mean.detach(), mean.detach())
         around = Normal(mean, self.std, validate_args=False)  # whose check would wait for the device
         drawn = around.sample()
-        return Look(drawn.clamp(-1, 1), mean.detach(), around.log_prob(drawn).sum(-1))
+        entropy = around.entropy().sum(-1)
+        return Look(drawn.clamp(-1, 1), mean.detach(), around.log_prob(drawn).sum(-1), entropy)
 
     def extra_repr(self) -> str:
         """The spread, for `print(model)`."""

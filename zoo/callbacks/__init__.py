@@ -3,6 +3,7 @@
 from zoo.callbacks.alignments import AlignmentFigures
 from zoo.callbacks.averaging import CheckpointAveraging
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
+from zoo.callbacks.glimpses import GlimpseFigures
 from zoo.callbacks.heartbeat import Heartbeat
 from zoo.callbacks.last_checkpoint import LastCheckpoint
 from zoo.callbacks.memory_advice import MemoryAdvice
@@ -18,6 +19,7 @@ __all__ = [
     "CheckpointAveraging",
     "Diverged",
     "DivergenceGuard",
+    "GlimpseFigures",
     "Heartbeat",
     "LastCheckpoint",
     "MemoryAdvice",

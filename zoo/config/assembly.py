@@ -25,7 +25,7 @@ from zoo.text import SPECIAL_TOKENS, text_spec
 _SAID = (TypeError, ValueError, MisconfigurationException)
 """How constructors refuse. Any other exception is news, and its place in the code is named as well."""
 
-_WRITTEN_AT = ("attention", "selection", "optimizer", "scheduler", "decoding")
+_WRITTEN_AT = ("attention", "selection", "policy", "optimizer", "scheduler", "decoding")
 """Groups that other parts take by interpolation."""
 
 
@@ -67,7 +67,11 @@ class _Trial:
 
     def assemble(self) -> None:
         names = ("decoding", "data", "model", "task", "trainer", "callbacks", "logger")
-        parts = {name: self._build(name, instantiate, self.config[name], name) for name in names}
+        parts = {
+            name: self._build(name, instantiate, self.config[name], name)
+            for name in names
+            if name in self.config
+        }
         self._steps("")
         if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
             self._steps("task")
@@ -172,6 +176,6 @@ def _written(config: Config, key: str) -> str:
     for length in range(len(parts), 1, -1):
         node = _at(config, ".".join(parts[:length]))
         for group in _WRITTEN_AT:
-            if isinstance(node, dict) and node == config[group]:
+            if isinstance(node, dict) and node == config.get(group):
                 return ".".join([group, *parts[length:]])
     return key

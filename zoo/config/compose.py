@@ -87,7 +87,7 @@ def label(composed: DictConfig, choices: Mapping[str, Any]) -> None:
     composed.experiment = choices.get("experiment")
     if composed.name is None:
         reads = uses_attention(OmegaConf.to_container(composed.model))
-        groups = ["data", "model", "model/decoder", *(["attention", "selection"] if reads else [])]
+        groups = ["data", "model", "model/decoder", *(["attention", "selection"] if reads else []), "policy"]
         parts = [str(choices[group]) for group in groups if choices.get(group)]
         composed.name = composed.experiment or "-".join(parts)
 

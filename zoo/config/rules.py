@@ -9,6 +9,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.attention import Location
+from zoo.batch import ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
@@ -18,6 +19,7 @@ from zoo.config.sweeps import sweep_problems
 from zoo.config.values import shown
 from zoo.metrics import METRICS
 from zoo.runs.metrics import MetricsFile
+from zoo.tasks.translation import TranslationTask
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
 
@@ -39,6 +41,9 @@ NEEDED: dict[str, dict[str, type]] = {
 }
 """What no run can do without: its checkpoints, its numbers, and the guard over both."""
 
+CONTENTS: dict[type, str] = {TranslationBatch: "pairs of sentences", ImageBatch: "images of classes"}
+"""What data makes and a task takes, in words."""
+
 _NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
 
 
@@ -55,8 +60,9 @@ def uses_attention(node: Any, part: str = "score") -> bool:
 def location_covers_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A location score has one weight vector per source position, so there is a last position."""
     longest = config["data"].get("maximum_length")
-    covered = config["attention"].get("maximum_length")
-    if _target(config["attention"]) is Location and longest and covered and covered < longest:
+    attention = config.get("attention") or {}
+    covered = attention.get("maximum_length")
+    if _target(attention) is Location and longest and covered and covered < longest:
         yield Problem(
             "attention.maximum_length",
             f"{covered} positions are scored, but data.maximum_length={longest}: "
@@ -66,7 +72,7 @@ def location_covers_the_data(config: Config, given: Collection[str]) -> Iterator
 
 def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """No gradient flows through a sample."""
-    selection = _target(config["selection"])
+    selection = _target(config.get("selection"))
     if getattr(selection, "samples", False) and not config["task"].get("reinforce"):
         yield Problem(
             "selection",
@@ -75,12 +81,18 @@ def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator
         )
 
 
-def attention_is_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Asking for an attention that the model does not read would compare equal things by two names."""
-    for group, part in (("attention", "score"), ("selection", "selection")):
+def what_is_asked_for_is_used(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Asking for a part that nothing takes would compare equal things by two names."""
+    takers = {
+        "attention": (uses_attention(config["model"]), "the model has no attention"),
+        "selection": (uses_attention(config["model"], "selection"), "the model has no attention"),
+        "policy": ("policy" in config["model"], "the model does not choose where to look"),
+        "decoding": ("decoding" in config["task"], "the task writes no text"),
+    }
+    for group, (taken, reason) in takers.items():
         asked = [text for text in given if text.partition("=")[0].split(".")[0] == group]
-        if asked and not uses_attention(config["model"], part):
-            yield Problem(group, f"{asked[0]} changes nothing: the model has no attention; leave it out")
+        if asked and not taken:
+            yield Problem(group, f"{asked[0]} changes nothing: {reason}; leave it out")
 
 
 def unknown_words_can_be_replaced(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -101,14 +113,24 @@ def unknown_words_can_be_replaced(config: Config, given: Collection[str]) -> Ite
 
 def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
-    monitor = config["task"]["monitor"]
+    task = _target(config["task"])
     try:
-        # Some data modules are given their corpus, others make it.
-        data = config["data"]
-        own = "corpus" in data
-        corpus = instantiate(data["corpus"], "data.corpus") if own else instantiate(data, "data").corpus
+        missing = _not_of_this_text(config) if task is TranslationTask else {}
     except ConfigError:  # which is said where the whole is put together
         return
+    monitor = config["task"]["monitor"]
+    allowed = [name for name in (f"val/{metric}" for metric in task.validated) if name not in missing]  # type: ignore[union-attr]
+    if monitor not in allowed:
+        reason = missing.get(monitor, "there is no such metric")
+        yield Problem("task.monitor", f"{monitor} is not measured: {reason}{unknown(monitor, allowed)}")
+
+
+def _not_of_this_text(config: Config) -> dict[str, str]:
+    """Metrics that a translation has only sometimes, and why this one has not."""
+    # Some data modules are given their corpus, others make it.
+    data = config["data"]
+    own = "corpus" in data
+    corpus = instantiate(data["corpus"], "data.corpus") if own else instantiate(data, "data").corpus
     missing = {}
     if not corpus.languages[1]:
         missing["val/bleu_tok_lc"] = "the target text has no language"
@@ -119,10 +141,15 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
         missing |= dict.fromkeys(of_attention, "the model has no attention")
     elif not corpus.aligned:
         missing["val/alignment_accuracy"] = "the data does not know the true alignment"
-    allowed = [name for name in (f"val/{metric}" for metric in METRICS) if name not in missing]
-    if monitor not in allowed:
-        reason = missing.get(monitor, "there is no such metric")
-        yield Problem("task.monitor", f"{monitor} is not measured: {reason}{unknown(monitor, allowed)}")
+    return missing
+
+
+def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Sentences show nothing, and images cannot be translated."""
+    made, taken = (getattr(_target(config[part]), "batch_type", None) for part in ("data", "task"))
+    if made is not taken and made in CONTENTS and taken in CONTENTS:
+        task = str(config["task"]["_target_"]).rpartition(".")[2]
+        yield Problem("data", f"has {CONTENTS[made]}, but {task} takes {CONTENTS[taken]}; take another data=")
 
 
 def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -229,9 +256,10 @@ def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterato
 RULES: tuple[Rule, ...] = (
     location_covers_the_data,
     sampling_needs_reinforce,
-    attention_is_read,
+    what_is_asked_for_is_used,
     unknown_words_can_be_replaced,
     monitor_is_measured,
+    data_is_what_the_task_takes,
     budget_ends,
     device_is_there,
     nothing_needed_is_missing,

@@ -1,7 +1,7 @@
 """What a resolved configuration holds at the top: every setting with its type."""
 
 from collections.abc import Callable
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
 from lightning.pytorch.loggers import Logger
@@ -9,7 +9,7 @@ from torch.nn import Module
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
-from zoo.attention import Score, Selection
+from zoo.attention import LocationPolicy, Score, Selection
 
 
 class Paths(TypedDict):
@@ -41,14 +41,15 @@ class Settings(TypedDict):
     experiment: str | None
     test: bool
     check: bool
-    attention: Callable[..., Score]
-    selection: Callable[..., Selection]
+    attention: NotRequired[Callable[..., Score]]  # parts that only some models or tasks take
+    selection: NotRequired[Callable[..., Selection]]
+    policy: NotRequired[Callable[..., LocationPolicy]]
     model: Callable[..., Module]
     data: LightningDataModule
     task: Callable[..., LightningModule]
     optimizer: Callable[..., Optimizer]
     scheduler: Callable[..., LRScheduler] | None
-    decoding: Callable[..., list[Any]]
+    decoding: NotRequired[Callable[..., list[Any]]]
     trainer: Callable[..., Trainer]
     callbacks: dict[str, Callback]
     logger: dict[str, Logger]

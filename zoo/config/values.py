@@ -55,7 +55,7 @@ def misplaced(value: Any, annotation: Any, key: str, taker: str) -> Iterator[Pro
             if name not in entries
         )
         yield from (
-            Problem(joined(key, name), "is missing") for name in sorted(entries.keys() - value.keys())
+            Problem(joined(key, name), "is missing") for name in sorted(_required(annotation) - value.keys())
         )
     for name, part in value.items():
         kind = entries.get(name) if isinstance(entries, dict) else entries
@@ -128,6 +128,12 @@ def _entries(annotation: Any) -> dict[str, Any] | Any | None:
         if isinstance(origin, type) and _is_mapping(origin):
             return get_args(option)[1]
     return None
+
+
+def _required(annotation: Any) -> frozenset[str]:
+    """Names that a mapping of this kind must have."""
+    options = (annotation, *get_args(annotation))
+    return next((option.__required_keys__ for option in options if is_typeddict(option)), frozenset())
 
 
 def _can_be_written(annotation: Any) -> bool:

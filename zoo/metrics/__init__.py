@@ -3,6 +3,7 @@
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
+from zoo.metrics.error import Error
 from zoo.metrics.names import METRICS, mode_of
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.text import (
@@ -23,6 +24,7 @@ __all__ = [
     "Chrf",
     "CorpusScore",
     "Coverage",
+    "Error",
     "ExactMatch",
     "NameCoverage",
     "NumberCoverage",

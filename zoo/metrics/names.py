@@ -1,9 +1,10 @@
 """The names under which metrics are logged, `<stage>/<name>`, and which way each gets better."""
 
-from torchmetrics import Metric
+from torchmetrics import MeanMetric, Metric
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.coverage import NameCoverage, NumberCoverage
+from zoo.metrics.error import Error
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.text import Bleu, Chrf, ExactMatch, TokenizedLowercasedBleu
 
@@ -18,6 +19,11 @@ METRICS: dict[str, type[Metric]] = {
     "alignment_entropy": AlignmentEntropy,
     "alignment_normalised_entropy": AlignmentEntropy,
     "alignment_sharpness": AlignmentSharpness,
+    "error": Error,
+    "error_1_sample": Error,
+    "error_10_samples": Error,
+    "loss": MeanMetric,
+    "saturation": MeanMetric,
     "tf_loss": Perplexity,
     "tf_perplexity": Perplexity,
 }

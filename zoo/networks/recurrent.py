@@ -3,7 +3,7 @@
 A sequence in one call is several times faster on a CPU than a loop of steps, but decoders that feed their
 own reading back need the steps. Both forms of each layer share one set of parameters.
 
-A state is a tuple of tensors whose first is the layer's output: `(h,)` for a GRU, `(h, c)` for an LSTM.
+A state is a tuple of tensors whose first is the layer's output: `(h,)`, or `(h, c)` for an LSTM.
 """
 
 from abc import ABC, abstractmethod
@@ -84,6 +84,25 @@ class LSTM(Recurrent):
         return hidden, cell
 
 
+class Rectified(Recurrent):
+    """`h_t = Rect(Linear(h_{t-1}) + Linear(g_t))` (Mnih et al. 2014, section 4, "core network")."""
+
+    parts = 1
+
+    def __init__(self, *, input_size: int, hidden_size: int) -> None:
+        super().__init__(input_size=input_size, hidden_size=hidden_size)
+        self.layer = nn.RNN(input_size, hidden_size, nonlinearity="relu", batch_first=True)
+
+    def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
+        """See `Recurrent`."""
+        outputs: Tensor = self.layer(inputs, None if state is None else state[0][None])[0]
+        return outputs
+
+    def step(self, inputs: Tensor, state: State) -> State:
+        """See `Recurrent`."""
+        return (torch.rnn_relu_cell(inputs, state[0], *_weights(self.layer)),)
+
+
 def _weights(layer: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Of the inputs, of the state, and both biases."""
     of_input, of_state, input_bias, state_bias = layer.parameters()
@@ -91,7 +110,7 @@ def _weights(layer: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 
 RecurrentLayer = Callable[..., Recurrent]
-"""`GRU` or `LSTM`, to be completed with `input_size` and `hidden_size`."""
+"""`GRU`, `LSTM` or `Rectified`, to be completed with `input_size` and `hidden_size`."""
 
 
 class RecurrentStack(nn.Module):

@@ -3,7 +3,7 @@
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import lightning.pytorch as pl
 import torch
@@ -29,6 +29,8 @@ class Task(pl.LightningModule, ABC):
     """Trains, validates and tests a network.
 
     Attributes:
+        batch_type: what it takes.
+        validated: names of all that its validations may measure.
         scores: by split, its metrics.
         predictions: by split, one mapping for each item with its number as `id`, in the data's order once the
             split is finished.
@@ -38,6 +40,9 @@ class Task(pl.LightningModule, ABC):
         scheduler: completed here with the optimizer; None for a constant rate.
         monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
     """
+
+    batch_type: ClassVar[type]
+    validated: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,

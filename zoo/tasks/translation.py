@@ -196,6 +196,13 @@ class TranslationTask(Task):
         ValueError: label_smoothing or discount is no share, or the weight of the entropy is negative.
     """
 
+    batch_type = TranslationBatch
+    validated = (
+        *("bleu", "bleu_tok_lc", "chrf", "exact_match", "number_coverage", "name_coverage"),
+        *("alignment_accuracy", "alignment_entropy", "alignment_normalised_entropy", "alignment_sharpness"),
+        *("tf_loss", "tf_perplexity"),
+    )
+
     def __init__(
         self,
         *,

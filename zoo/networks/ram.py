@@ -1,0 +1,168 @@
+"""The recurrent attention model: an agent that sees an image by glimpses (Mnih et al. 2014, section 3.1).
+
+The agent knows nothing of where its images come from. `RecurrentAttentionModel.episode` asks what there is to
+see, looks at a part of it, and says what it knows now; whoever runs the episode acts on that, and may change
+what there is to see next: a still image to be named at the end, or a game that goes on meanwhile.
+
+Shapes: B images, M episodes with each (they differ in what is sampled), k scales, C channels, g pixels of a
+patch's side, H hidden size.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from zoo.attention import GlimpseSensor, LocationPolicy, Look
+from zoo.attention.glimpse import ImageMemory
+from zoo.networks.recurrent import RecurrentLayer, State
+from zoo.spec import DataSpec
+
+
+class GlimpseNetwork(nn.Module):
+    """`f_g`: what was seen and where, `g = Rect(Linear(h_g) + Linear(h_l))` (section 4).
+
+    `h_g = Rect(Linear(ρ(x, l)))` and `h_l = Rect(Linear(l))`.
+
+    Args:
+        glimpse_size: numbers in one glimpse, of all scales and channels.
+        hidden_size: of `h_g` and of `h_l`.
+        output_size: of `g`.
+    """
+
+    def __init__(self, *, glimpse_size: int, hidden_size: int, output_size: int) -> None:
+        super().__init__()
+        self.what, self.where = nn.Linear(glimpse_size, hidden_size), nn.Linear(2, hidden_size)
+        self.join_what, self.join_where = (nn.Linear(hidden_size, output_size) for _ in range(2))
+
+    def forward(self, glimpse: Tensor, location: Tensor) -> Tensor:
+        """`(N, k, C, g, g)` and `(N, 2)` to `(N, output_size)`."""
+        what, where = self.what(glimpse.flatten(1)).relu(), self.where(location).relu()
+        joined: Tensor = (self.join_what(what) + self.join_where(where)).relu()
+        return joined
+
+
+class Glimpsed(NamedTuple):
+    """One glimpse.
+
+    Attributes:
+        look: `(B, M, ...)`: where, and how likely that was.
+        glimpse: `(B, M, k, C, g, g)`, all that was seen.
+        known: `(B, M, H)`, what the agent knew when it chose.
+        hidden: `(B, M, H)`, what it knows now: h_t.
+    """
+
+    look: Look
+    glimpse: Tensor
+    known: Tensor
+    hidden: Tensor
+
+
+class Recognised(NamedTuple):
+    """What images were taken for.
+
+    Attributes:
+        logits: `(B, M, K)`, scores of K classes.
+        glimpses: in the order of time; none of a network that sees whole images.
+    """
+
+    logits: Tensor
+    glimpses: tuple[Glimpsed, ...] = ()
+
+
+class RecurrentAttentionModel(nn.Module):
+    """Sensor, glimpse network `f_g`, core `f_h`, location network `f_l` and action network `f_a`.
+
+    What the action network learns shapes all but the location network, which learns by REINFORCE alone
+    (section 3.2). The first location comes from `f_l` too, out of the empty state; the paper leaves it open.
+
+    Args:
+        spec: the images, and the classes, which are the actions.
+        policy: `f_l`, completed here with the size of the state.
+        recurrent: `f_h`, completed here; `Rectified` for still images, `LSTM` where things move (section 4).
+        glimpses: T, looks at a still image.
+        glimpse_size: g_w, pixels along each side of the sensor's patches.
+        scales: k, its patches.
+        glimpse_hidden_size: of `h_g` and `h_l`.
+        hidden_size: of `g` and of the state.
+
+    Raises:
+        ValueError: if a size is below 1, or the data has no images.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        policy: Callable[..., LocationPolicy],
+        recurrent: RecurrentLayer,
+        glimpses: int,
+        glimpse_size: int,
+        scales: int,
+        glimpse_hidden_size: int,
+        hidden_size: int,
+    ) -> None:
+        super().__init__()
+        sizes = {"glimpses": glimpses, "glimpse_hidden_size": glimpse_hidden_size, "hidden_size": hidden_size}
+        for name, size in sizes.items():
+            if size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
+        image = spec.images
+        self.glimpses, self.hidden_size = glimpses, hidden_size
+        self.sensor = GlimpseSensor(size=glimpse_size, scales=scales)
+        self.glimpse_network = GlimpseNetwork(
+            glimpse_size=scales * image.channels * glimpse_size**2,
+            hidden_size=glimpse_hidden_size,
+            output_size=hidden_size,
+        )
+        self.core = recurrent(input_size=hidden_size, hidden_size=hidden_size)
+        self.policy = policy(state_size=hidden_size)
+        self.action = nn.Linear(hidden_size, len(image.classes))
+
+    def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
+        """Looks at still images `(B, C, H, W)`, M = `episodes` times at each, and names them at the end.
+
+        Args:
+            images: in [0, 1].
+            episodes: M.
+            sample: False looks at the most likely places.
+        """
+        glimpses = tuple(self.episode(lambda: images, self.glimpses, episodes=episodes, sample=sample))
+        return Recognised(self.action(glimpses[-1].hidden), glimpses)
+
+    def episode(
+        self, observe: Callable[[], Tensor], steps: int, *, episodes: int = 1, sample: bool = False
+    ) -> Iterator[Glimpsed]:
+        """Looks again and again; whoever iterates acts in between.
+
+        Args:
+            observe: gives the images `(B, C, H, W)` of this moment.
+            steps: looks.
+            episodes: M, as many agents look at each image independently.
+            sample: False looks at the most likely places.
+        """
+        images = observe()
+        memory = self.sensor.prepare(images)
+        nothing = images.new_zeros(len(images), episodes, self.hidden_size)
+        state: State = (nothing,) * self.core.parts
+        for step in range(steps):
+            if step and (now := observe()) is not images:
+                images, memory = now, self.sensor.prepare(now)
+            glimpsed, state = self.step(memory, state, sample=sample)
+            yield glimpsed
+
+    def step(self, memory: ImageMemory, state: State, *, sample: bool) -> tuple[Glimpsed, State]:
+        """Chooses a place, looks there, and remembers.
+
+        Args:
+            memory: what `sensor.prepare` made of B images.
+            state: of the agents, tensors `(B, M, H)`.
+            sample: False looks at the most likely place.
+        """
+        known = state[0]
+        look = self.policy(known, sample=sample)
+        glimpse = self.sensor(memory, look.location)
+        fed = self.glimpse_network(glimpse.flatten(0, 1), look.location.flatten(0, 1))
+        after = self.core.step(fed, tuple(part.flatten(0, 1) for part in state))
+        state = tuple(part.unflatten(0, known.shape[:2]) for part in after)
+        return Glimpsed(look, glimpse, known, state[0]), state

@@ -1,0 +1,106 @@
+"""Recognises pictures with a trained model."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import torch
+
+from zoo.figures import glimpse_sheet, render
+from zoo.image import as_float, read_image
+from zoo.predictor import Predictor, check_picture, run_name
+from zoo.runs.files import write_bytes
+from zoo.tasks.recognition import RecognitionTask
+
+_TOGETHER = 64
+"""Pictures that are looked at together."""
+
+
+class Recognition(NamedTuple):
+    """What a picture may show.
+
+    Attributes:
+        label: a class.
+        probability: that the model gives it.
+    """
+
+    label: str
+    probability: float
+
+
+class Recogniser(Predictor[RecognitionTask]):
+    """A trained model, ready to recognise. It looks at the most likely places; nothing is sampled."""
+
+    def __call__(self, picture: str | Path) -> str:
+        """What a picture shows most likely."""
+        return self.predict([picture])[0][0].label
+
+    def predict(self, pictures: Sequence[str | Path], nbest: int = 1) -> list[list[Recognition]]:
+        """Recognises pictures, of any size and colours: they are made like those that were trained on.
+
+        Args:
+            pictures: files.
+            nbest: how many classes of each, at most all.
+
+        Returns:
+            Each picture's classes, the most likely first.
+
+        Raises:
+            ValueError: a file is no picture; none is recognised then.
+        """
+        if nbest < 1:
+            raise ValueError(f"nbest must be at least 1, got {nbest}")
+        read = self._read(pictures)
+        found = []
+        for images in read.split(_TOGETHER):
+            with torch.no_grad(), self.autocast():
+                logits = self.task.network.recognise(images.to(self.task.device)).logits[:, 0]
+            probabilities, classes = logits.float().softmax(-1).sort(-1, descending=True)
+            found += [
+                [
+                    Recognition(self.task.classes[label], probability)
+                    for label, probability in zip(labels[:nbest], values[:nbest], strict=True)
+                ]
+                for labels, values in zip(classes.tolist(), probabilities.tolist(), strict=True)
+            ]
+        return found
+
+    def plot(self, picture: str | Path, path: str | Path) -> None:
+        """Draws where the model looks in a picture.
+
+        Args:
+            picture: a file.
+            path: the drawing; its ending says the format.
+
+        Raises:
+            ValueError: the model sees whole images, or a file cannot be read or written.
+        """
+        plot_glimpses({run_name(self.checkpoint.path): self}, [picture], path)
+
+    def _read(self, pictures: Sequence[str | Path]) -> torch.Tensor:
+        images = [read_image(picture, self.task.spec.images) for picture in pictures]
+        return as_float(torch.stack(images)) if images else torch.empty(0)
+
+
+def plot_glimpses(
+    recognisers: Mapping[str, Recogniser], pictures: Sequence[str | Path], path: str | Path
+) -> None:
+    """Draws where several models look in the same pictures.
+
+    Args:
+        recognisers: the models by the names that stand over their paths.
+        pictures: files.
+        path: the drawing; its ending says the format.
+
+    Raises:
+        ValueError: a model sees whole images, or a file cannot be read or written.
+    """
+    check_picture(path)
+    groups = {}
+    for name, recogniser in recognisers.items():
+        if recogniser.task.policy is None:
+            raise ValueError(f"cannot draw {path}: the model of {name} sees whole images, without glimpses")
+        with recogniser.autocast():
+            groups[name] = recogniser.task.paths(recogniser._read(pictures))
+    path = Path(path)
+    write_bytes(path, render(glimpse_sheet(groups), path.suffix[1:].lower()))

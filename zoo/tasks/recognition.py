@@ -1,0 +1,280 @@
+"""Recognition: any network that says what an image shows, after a few glimpses or at once."""
+
+import logging
+from collections.abc import Callable
+from typing import Protocol, TypedDict, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torchmetrics import MeanMetric, Metric
+
+from zoo.attention import Baseline, LocationPolicy, Reinforce, reward_to_go
+from zoo.batch import ImageBatch
+from zoo.metrics import Error
+from zoo.networks.ram import Recognised
+from zoo.spec import DataSpec
+from zoo.tasks.glimpse_path import GlimpsePath
+from zoo.tasks.task import Scores, Task
+
+log = logging.getLogger(__name__)
+
+_BORDER = 0.95
+"""Beyond it a mean location counts as saturated: the tanh that bounds it hardly passes a gradient there."""
+_COLLAPSED = 0.9
+"""The share of saturated locations in an epoch that is an alarm."""
+
+
+class Recogniser(Protocol):
+    """What the task asks of a network; with a `LocationPolicy` that learns also `hidden_size`."""
+
+    hidden_size: int
+
+    def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
+        """See `RecurrentAttentionModel`."""
+
+
+class ReinforceParts(TypedDict):
+    """How a location policy learns.
+
+    Attributes:
+        baseline: completed here with the size of the agent's state.
+        weight: of the whole term beside the cross-entropy.
+        discount: of the reward, which comes at the end, for each step before it.
+    """
+
+    baseline: Callable[..., Baseline]
+    weight: float
+    discount: float
+
+
+class RecognitionScores(Scores):
+    """The metrics of one split.
+
+    `error` is that of the most likely locations. Averages over sampled ones can hide a policy that has
+    learned little, so they stand beside it under names of their own.
+
+    Args:
+        samples: numbers of sampled episodes whose probabilities are averaged, each an error of its own.
+        glimpses: whether the network looks at places at all.
+    """
+
+    def __init__(self, samples: tuple[int, ...], *, glimpses: bool) -> None:
+        super().__init__()
+        self.samples = samples if glimpses else ()
+        names = [self.name(number) for number in self.samples]
+        self.errors = nn.ModuleDict({name: Error() for name in ("error", *names)})
+        self.loss = MeanMetric()
+        self.saturation = MeanMetric() if glimpses else None
+
+    @staticmethod
+    def name(samples: int) -> str:
+        """Of the error with so many samples."""
+        return f"error_{samples}_sample{'s' if samples > 1 else ''}"
+
+    def compute(self) -> dict[str, Tensor]:
+        """See `Scores`."""
+        metrics = {name: cast(Metric, metric) for name, metric in self.errors.items()}
+        metrics["loss"] = self.loss
+        if self.saturation is not None:
+            metrics["saturation"] = self.saturation
+        values = {name: metric.compute() for name, metric in metrics.items()}
+        for metric in metrics.values():
+            metric.reset()
+        return values
+
+
+class RecognitionTask(Task):
+    """Trains by cross-entropy, and what chooses locations by REINFORCE (Mnih et al. 2014, section 3.2).
+
+    The reward is 1 for a right answer at the end of an episode. Cross-entropy trains on the same sampled
+    episodes: the hybrid loss.
+
+    Args:
+        network: built for `spec`.
+        spec: the images and their classes.
+        optimizer: completed here with the parameters.
+        scheduler: completed here with the optimizer; None for a constant rate.
+        episodes: M, sampled with each training image.
+        reinforce: used only when the network's policy learns.
+        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+
+    Raises:
+        ValueError: there is no episode, the discount is no share, or the weight is not above 0.
+    """
+
+    batch_type = ImageBatch
+    validated = ("error", "error_1_sample", "error_10_samples", "loss", "saturation")
+
+    def __init__(
+        self,
+        *,
+        network: nn.Module,
+        spec: DataSpec,
+        optimizer: Callable[..., Optimizer],
+        scheduler: Callable[..., LRScheduler | ReduceLROnPlateau] | None,
+        episodes: int,
+        reinforce: ReinforceParts,
+        monitor: str,
+    ) -> None:
+        super().__init__(optimizer=optimizer, scheduler=scheduler, monitor=monitor)
+        if episodes < 1:
+            raise ValueError(f"episodes must be at least 1, got {episodes}")
+        if not 0 <= reinforce["discount"] <= 1:
+            raise ValueError(f"discount must be from 0 to 1, got {reinforce['discount']}")
+        if not reinforce["weight"] > 0:
+            raise ValueError(f"weight must be above 0, got {reinforce['weight']}")
+        self.network: Recogniser = network  # type: ignore[assignment]
+        self.spec, self.classes = spec, spec.images.classes
+        self.episodes = episodes
+        self.policy = next((part for part in network.modules() if isinstance(part, LocationPolicy)), None)
+        self.reinforce: Reinforce | None = None
+        if self.policy is not None and self.policy.learned:
+            self.reinforce = Reinforce(baseline=reinforce["baseline"](state_size=self.network.hidden_size))
+            self.weight, self.discount = reinforce["weight"], reinforce["discount"]
+        self._saturated: list[Tensor] = []  # shares of this epoch's steps
+
+    # Training
+
+    def training_step(self, batch: ImageBatch, _: int) -> Tensor:
+        """The hybrid loss of M sampled episodes with each image."""
+        recognised = self.network.recognise(batch.images, episodes=self.episodes, sample=True)
+        logits = recognised.logits.flatten(0, 1)
+        labels = batch.labels.repeat_interleave(recognised.logits.shape[1])
+        loss = F.cross_entropy(logits, labels)
+        terms = {"cross_entropy": loss}
+        if self.reinforce is not None:
+            terms |= self._reinforce_terms(self.reinforce, recognised, logits.argmax(-1) == labels)
+            loss = loss + self.weight * terms.pop("reinforce_loss")
+        self.log_dict(
+            {"train/loss": loss.detach(), **{f"train/{name}": term.detach() for name, term in terms.items()}},
+            batch_size=len(batch.index),
+        )
+        return loss
+
+    def _reinforce_terms(
+        self, reinforce: Reinforce, recognised: Recognised, right: Tensor
+    ) -> dict[str, Tensor]:
+        """Rewards the locations of episodes that ended well.
+
+        Args:
+            reinforce: the estimator.
+            recognised: of B images, M episodes each.
+            right: `(B M,)`.
+        """
+        looks = [glimpsed.look for glimpsed in recognised.glimpses]
+
+        def over_time(tensors: list[Tensor]) -> Tensor:
+            return torch.stack(tensors, -1).flatten(0, 1)  # (B M, T)
+
+        log_prob = over_time([cast(Tensor, look.log_prob) for look in looks])
+        reward = F.pad(right[:, None].to(log_prob.dtype), (log_prob.shape[1] - 1, 0))  # at the end
+        terms = reinforce(
+            log_prob=log_prob,
+            reward=reward_to_go(reward, self.discount),
+            state=torch.stack([glimpsed.known for glimpsed in recognised.glimpses], 2).flatten(0, 1),
+            keep_mask=torch.ones_like(log_prob, dtype=torch.bool),
+            entropy=over_time([cast(Tensor, look.entropy) for look in looks]),
+        )
+        saturation = saturated(torch.stack([look.mean for look in looks]))
+        self._saturated.append(saturation)
+        named: dict[str, Tensor] = {**terms._asdict(), "saturation": saturation}
+        loss = named.pop("loss")
+        return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
+
+    def on_train_epoch_end(self) -> None:
+        """Raises the alarm when the policy has collapsed."""
+        if self._saturated and (share := float(torch.stack(self._saturated).mean())) > _COLLAPSED:
+            log.warning(
+                "epoch %d: the policy has collapsed: %.0f %% of its mean locations lie at the image's border"
+                " (beyond %.2f), where it hardly learns; try a smaller optimizer.lr or another policy.std",
+                *(self.current_epoch, 100 * share, _BORDER),
+            )
+        self._saturated = []
+
+    # Evaluation
+
+    def new_scores(self) -> RecognitionScores:
+        """See `Task`."""
+        return RecognitionScores((1, 10), glimpses=self.policy is not None)
+
+    def validation_step(self, batch: ImageBatch, _: int) -> None:
+        """Every error of a batch."""
+        self._evaluate("val", batch)
+
+    def test_step(self, batch: ImageBatch, batch_idx: int, dataloader_idx: int = 0) -> None:
+        """Every error of a batch."""
+        self._evaluate(self.test_splits[dataloader_idx], batch)
+
+    def _evaluate(self, split: str, batch: ImageBatch) -> None:
+        scores = cast(RecognitionScores, self.scores[split])
+        recognised = self.network.recognise(batch.images)
+        log_probs = recognised.logits[:, 0].float().log_softmax(-1)
+        best, classes = log_probs.max(-1)
+        scores.loss.update(F.nll_loss(log_probs, batch.labels, reduction="none"))
+        cast(Error, scores.errors["error"]).update((classes != batch.labels).float())
+        for samples in scores.samples:
+            sampled = self.network.recognise(batch.images, episodes=samples, sample=True)
+            found = sampled.logits.float().softmax(-1).mean(1).argmax(-1)
+            cast(Error, scores.errors[scores.name(samples)]).update((found != batch.labels).float())
+        looks = [glimpsed.look for glimpsed in recognised.glimpses]
+        if scores.saturation is not None:
+            scores.saturation.update(saturated(torch.stack([look.mean for look in looks])), len(batch.index))
+        locations = torch.stack([look.location[:, 0] for look in looks], 1).tolist() if looks else None
+        self.predictions[split] += [
+            {
+                "id": index,
+                "input": name,
+                "references": [self.classes[label]],
+                "prediction": self.classes[found],
+                "score": score,
+                "finished": True,
+                **({"locations": locations[row]} if locations else {}),
+            }
+            for row, (index, name, label, found, score) in enumerate(
+                zip(
+                    batch.index.tolist(),
+                    batch.names,
+                    batch.labels.tolist(),
+                    classes.tolist(),
+                    best.tolist(),
+                    strict=True,
+                )
+            )
+        ]
+
+    @torch.no_grad()
+    def paths(self, images: Tensor, labels: Tensor | None = None) -> list[GlimpsePath]:
+        """What the agent does with images, looking at the most likely places.
+
+        Args:
+            images: `(B, C, H, W)` in [0, 1].
+            labels: `(B,)`, where they are known.
+
+        Raises:
+            ValueError: the network sees whole images.
+        """
+        if self.policy is None:
+            raise ValueError("a model that sees whole images takes no glimpses")
+        recognised = self.network.recognise(images.to(self.device))
+        best, classes = recognised.logits[:, 0].float().softmax(-1).max(-1)
+        locations = torch.stack([glimpsed.look.location[:, 0] for glimpsed in recognised.glimpses], 1)
+        glimpses = torch.stack([glimpsed.glimpse[:, 0] for glimpsed in recognised.glimpses], 1)
+        return [
+            GlimpsePath(
+                image=image,
+                locations=locations[row].float().cpu(),
+                glimpses=glimpses[row].float().cpu(),
+                label=None if labels is None else self.classes[int(labels[row])],
+                prediction=self.classes[int(classes[row])],
+                probability=float(best[row]),
+            )
+            for row, image in enumerate(images.float().cpu())
+        ]
+
+
+def saturated(means: Tensor) -> Tensor:
+    """The share of locations `(*, 2)` at the border in either direction: a scalar."""
+    return (means.abs() > _BORDER).any(-1).float().mean()

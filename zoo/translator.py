@@ -1,0 +1,102 @@
+"""Translates with a trained model."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from zoo.decoding import Beam, Sample
+from zoo.figures import alignment_sheet, head_grids, render
+from zoo.predictor import Predictor, check_picture, run_name
+from zoo.runs.files import write_bytes
+from zoo.tasks.translation import Translation, TranslationTask
+
+
+class Translator(Predictor[TranslationTask]):
+    """A trained model, ready to translate."""
+
+    def __call__(self, text: str) -> str:
+        """The best translation of one sentence."""
+        return self.predict([text])[0][0].text
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        nbest: int = 1,
+        *,
+        weights: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Translation]]:
+        """Translates sentences with the search that the run was tested with.
+
+        Args:
+            texts: raw sentences.
+            nbest: how many translations of each; a run whose search finds fewer gets them by beam search.
+            weights: whether translations keep what was attended to, which for many sentences is a lot.
+            progress: is told after each batch how many sentences that were.
+
+        Returns:
+            Each sentence's translations, best first.
+        """
+        if nbest < 1:
+            raise ValueError(f"nbest must be at least 1, got {nbest}")
+        with self.autocast():
+            found = self.task.translate(list(texts), self._search(nbest), weights=weights, progress=progress)
+        return [translations[:nbest] for translations in found]
+
+    def plot(self, text: str, path: str | Path) -> list[Path]:
+        """Draws what the model attends to while it translates a sentence.
+
+        Args:
+            text: a raw sentence.
+            path: the picture; its ending says the format.
+
+        Returns:
+            The pictures: that one, and beside it those of all heads where the model has several.
+
+        Raises:
+            ValueError: the model has no attention, or the format is unknown.
+        """
+        return plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
+
+    def _search(self, nbest: int) -> Beam | None:
+        """What finds as many; None: what is configured."""
+        configured = self.task.decoding
+        if isinstance(configured, Beam):
+            size, penalty = max(configured.beam_size, nbest), configured.length_penalty
+            return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
+        finds = configured.samples if isinstance(configured, Sample) else 1
+        return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
+
+
+def plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str | Path) -> list[Path]:
+    """Draws what several models attend to in the same sentence.
+
+    Args:
+        predictors: the models by the names that stand over their panels.
+        text: a raw sentence.
+        path: the picture; its ending says the format.
+
+    Returns:
+        The pictures: that one, and those of all heads of a model that has several. These lie beside it, for
+        out.png in out_encoder.png, out_decoder.png and out_cross.png; of several models with a number, as
+        out_2_encoder.png.
+
+    Raises:
+        ValueError: a model has no attention, or the picture cannot be written there.
+    """
+    check_picture(path)
+    best = [predictor.predict([text])[0][0] for predictor in predictors.values()]
+    for name, translation in zip(predictors, best, strict=True):
+        if translation.weights is None:
+            raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
+    path = Path(path)
+    figures = {path: alignment_sheet(best, list(predictors))}
+    for number, (name, translation) in enumerate(zip(predictors, best, strict=True), start=1):
+        (maps,) = predictors[name].task.attention_maps([text], [translation])
+        which = f"{number}_" if len(predictors) > 1 else ""
+        for kind, figure in head_grids(maps, title=name).items():
+            figures[path.with_stem(f"{path.stem}_{which}{kind}")] = figure
+    # All are drawn before the first is written: an error leaves none of them.
+    contents = {file: render(figure, file.suffix[1:].lower()) for file, figure in figures.items()}
+    for file, content in contents.items():
+        write_bytes(file, content)
+    return list(contents)
