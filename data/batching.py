@@ -1,26 +1,75 @@
-"""Batches by number of tokens, from pairs of like length, in an order that training can take up again."""
+"""Batches in an order that training can take up again; by number of tokens, from pairs of like length."""
 
+from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from zoo.batch import TranslationBatch
-
 Rows = NDArray[np.int64]
 
+Batch = TypeVar("Batch")
+Chosen = TypeVar("Chosen")
+"""What says of which items a batch is made."""
 
-class TokenBatches(Sampler[Rows]):
+
+class Batches(Sampler[Chosen]):
+    """Batches in an order of each epoch's own, shared by processes; the number of batches is always the same.
+
+    Attributes:
+        epoch: which order `iter` gives.
+    """
+
+    def __init__(self, bounds: list[int], *, seed: int | None, replicas: int = 1, rank: int = 0) -> None:
+        """Shares out the batches.
+
+        Args:
+            bounds: where batches begin in the order of an epoch, and the end of the last.
+            seed: of the order; None for evaluation: always the same order.
+            replicas: number of processes that share the batches. In training each gets equally many.
+            rank: which of them this is.
+
+        Raises:
+            ValueError: there are fewer items than replicas.
+        """
+        self.epoch = 0
+        self._place = (0, 0)
+        self._seed, self._replicas, self._rank = seed, replicas, rank
+        if seed is not None or len(bounds) - 1 < replicas:  # no process may be left without a batch
+            bounds = _divisible(bounds, replicas)
+        self._bounds = bounds
+
+    def __len__(self) -> int:
+        """Batches in every epoch, for this rank, wherever it begins."""
+        return len(range(self._rank, len(self._bounds) - 1, self._replicas))
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by the trainer before every epoch."""
+        self.epoch = epoch
+
+    def seek(self, epoch: int, batches: int) -> None:
+        """Makes that epoch begin behind its first `batches` batches; the others stay whole."""
+        self._place = (epoch, batches)
+
+    def __iter__(self) -> Iterator[Chosen]:
+        """Yields what says of which items each batch is made, in the order of `epoch`."""
+        epoch, batches = self._place
+        start = batches if self.epoch == epoch else 0
+        return iter(self._batches()[self._rank :: self._replicas][start:])
+
+    @abstractmethod
+    def _batches(self) -> list[Chosen]:
+        """All batches of `epoch`, of every rank."""
+
+
+class TokenBatches(Batches[Rows]):
     """Cuts pairs, sorted by length, into batches of at most `batch_tokens` padded tokens on either side.
 
     The order is a function of seed and epoch alone. Pairs of equal length change places from epoch to epoch,
     and so do the batches; the lengths at each place stay, hence the number of batches stays too.
-
-    Attributes:
-        epoch: which order `iter` gives.
     """
 
     def __init__(
@@ -44,35 +93,13 @@ class TokenBatches(Sampler[Rows]):
         Raises:
             ValueError: there are fewer pairs than replicas.
         """
-        self.epoch = 0
-        self._place = (0, 0)
-        self._seed, self._replicas, self._rank = seed, replicas, rank
         # By the longer side, which is what fills a batch, then by the target, whose padding costs more.
         self._keys = (lengths[:, 1], lengths.max(axis=1))
         order = np.lexsort(self._keys)
-        self._bounds = _bounds(self._keys[1][order], batch_tokens)
-        if seed is not None or len(self._bounds) - 1 < replicas:  # no process may be left without a batch
-            self._bounds = _divisible(self._bounds, replicas)
+        bounds = _bounds(self._keys[1][order], batch_tokens)
+        super().__init__(bounds, seed=seed, replicas=replicas, rank=rank)
         self.real_token_share = _real_token_share(lengths[order], self._bounds)
         """Tokens that are no padding, of both sides together, in [0, 1]; hardly depends on the epoch."""
-
-    def __len__(self) -> int:
-        """Batches in every epoch, for this rank, wherever it begins."""
-        return len(range(self._rank, len(self._bounds) - 1, self._replicas))
-
-    def set_epoch(self, epoch: int) -> None:
-        """Called by the trainer before every epoch."""
-        self.epoch = epoch
-
-    def seek(self, epoch: int, batches: int) -> None:
-        """Makes that epoch begin behind its first `batches` batches; the others stay whole."""
-        self._place = (epoch, batches)
-
-    def __iter__(self) -> Iterator[Rows]:
-        """Yields each batch's rows, in the order of `epoch`."""
-        epoch, batches = self._place
-        start = batches if self.epoch == epoch else 0
-        return iter(self._batches()[self._rank :: self._replicas][start:])
 
     def _batches(self) -> list[Rows]:
         if self._seed is None:
@@ -94,10 +121,10 @@ def _bounds(sizes: NDArray[np.int64], batch_tokens: int) -> list[int]:
 
 
 def _divisible(bounds: list[int], replicas: int) -> list[int]:
-    """Halves the batches with most pairs until every replica gets equally many."""
+    """Halves the batches with most items until every replica gets equally many."""
     bounds = list(bounds)
     if bounds[-1] < replicas:
-        raise ValueError(f"{bounds[-1]} pairs cannot be shared by {replicas} processes")
+        raise ValueError(f"{bounds[-1]} items cannot be shared by {replicas} processes")
     while (len(bounds) - 1) % replicas:
         largest = int(np.argmax(np.diff(bounds)))
         bounds.insert(largest + 1, (bounds[largest] + bounds[largest + 1]) // 2)
@@ -109,28 +136,28 @@ def _real_token_share(lengths: NDArray[np.int64], bounds: list[int]) -> float:
     return float(lengths.sum() / padded.sum())
 
 
-class TokenBatchLoader(DataLoader[TranslationBatch]):
-    """Loads token batches, in this process or in workers, and knows when a worker is stuck."""
+class BatchLoader(DataLoader[Batch]):
+    """Loads whole batches, in this process or in workers, and knows when a worker is stuck."""
 
     def __init__(
         self,
-        pairs: Dataset[TranslationBatch],
-        batches: TokenBatches,
+        items: Dataset[Batch],
+        batches: Batches[Any],
         *,
         workers: int = 0,
         worker_timeout: float = 300.0,
     ) -> None:
-        """Loads from `pairs`, which makes a whole batch from its rows, in the order of `batches`.
+        """Loads from `items`, which makes a whole batch at once, in the order of `batches`.
 
         Args:
-            pairs: makes a batch from rows.
-            batches: which rows, in which order.
+            items: makes a batch of what `batches` chooses.
+            batches: which items, in which order.
             workers: processes that load; 0 loads in this one.
             worker_timeout: seconds to wait for a batch from a worker; 0 waits for ever.
         """
         # A generator of its own: without one, every pass would draw from the global random numbers.
         super().__init__(
-            pairs,
+            items,
             sampler=batches,
             batch_size=None,
             collate_fn=_unchanged,
@@ -140,7 +167,7 @@ class TokenBatchLoader(DataLoader[TranslationBatch]):
         )
         self.batches = batches
 
-    def __iter__(self) -> Iterator[TranslationBatch]:  # type: ignore[override]
+    def __iter__(self) -> Iterator[Batch]:  # type: ignore[override]
         """Yields the batches of one epoch.
 
         Raises:

@@ -4,13 +4,13 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import combinations, compress
 from pathlib import Path
 
 import numpy as np
 
 from data.corpus import Corpus, Pair
+from data.paths import did_you_mean
 from data.splitting import position
 from data.text_files import content_hash, read_jsonl, read_pairs, read_tsv
 from data.translation import TranslationData
@@ -214,6 +214,4 @@ def _instead(path: Path) -> str:
         return "which is no ordinary file"
     if os.path.islink(path):
         return "which is a link to nothing"
-    beside = [file.name for file in path.parent.iterdir()] if path.parent.is_dir() else []
-    matches = get_close_matches(path.name, beside, n=1)
-    return "which does not exist" + (f" (did you mean {path.with_name(matches[0])}?)" if matches else "")
+    return f"which does not exist{did_you_mean(path)}"

@@ -2,13 +2,12 @@
 
 import logging
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from lightning.pytorch import LightningDataModule
 
-from data.batching import TokenBatches, TokenBatchLoader
+from data.batching import TokenBatches
 from data.corpus import Corpus
+from data.data_module import DataModule, check_same_data, require_at_least
 from data.pairs import EncodedPairs
 from data.preparation import Prepared, prepare, vocabulary_hash
 from data.vocabulary import Vocabulary
@@ -18,7 +17,7 @@ from zoo.text import text_spec
 _log = logging.getLogger(__name__)
 
 
-class TranslationData(LightningDataModule):
+class TranslationData(DataModule):
     """Sentence pairs as token batches.
 
     After `setup`:
@@ -63,38 +62,14 @@ class TranslationData(LightningDataModule):
         Raises:
             ValueError: a number is too small.
         """
-        super().__init__()
-        for name, value, least in (
-            ("batch_tokens", batch_tokens, 1),
-            ("maximum_length", maximum_length, 2),
-            ("seed", seed, 0),
-            ("num_workers", num_workers, 0),
-            ("worker_timeout", worker_timeout, 0),
-        ):
-            if value < least:
-                raise ValueError(f"{name} must be at least {least}, got {value}")
+        super().__init__(seed=seed, num_workers=num_workers, worker_timeout=worker_timeout)
+        require_at_least(("batch_tokens", batch_tokens, 1), ("maximum_length", maximum_length, 2))
         self.corpus, self.tokenizer = corpus, tokenizer
-        self.batch_tokens, self.maximum_length, self.seed = batch_tokens, maximum_length, seed
-        self.cache_dir, self.num_workers, self.worker_timeout = Path(cache_dir), num_workers, worker_timeout
-        self.baselines: dict[str, dict[str, float]] = {}
-        self.report: dict[str, dict[str, int]] = {}
+        self.batch_tokens, self.maximum_length = batch_tokens, maximum_length
+        self.cache_dir = Path(cache_dir)
         self._given = spec
-        self._spec: DataSpec | None = None
         self._prepared: Prepared | None = None
-        self._pairs: dict[str, EncodedPairs] = {}
-        self._place = (0, 0)
-
-    @property
-    def spec(self) -> DataSpec:
-        """What a task must know of the data."""
-        if self._spec is None:
-            raise RuntimeError("the data's specification exists after setup()")
-        return self._spec
-
-    @property
-    def test_splits(self) -> list[str]:
-        """`test` first, then the corpus's other test splits."""
-        return sorted(split for split in self._pairs if split.startswith("test"))
+        self._splits: dict[str, EncodedPairs] = {}  # type: ignore[assignment]
 
     def check_files(self) -> None:
         """Sees before a run that what cannot be downloaded is there.
@@ -145,35 +120,11 @@ class TranslationData(LightningDataModule):
                 pairs = EncodedPairs(table, source, target, kept=kept)
             else:
                 self._count(split, "truncated", pairs.truncated)
-            self._pairs[split] = pairs
+            self._splits[split] = pairs
         self.baselines = {
             split: {"majority_exact_match": share} for split, share in prepared.majority.items()
         }
         self._spec = spec
-
-    def train_dataloader(self) -> TokenBatchLoader:
-        """Batches in an order of their own for each epoch; after `load_state_dict`, from its place on."""
-        loader = self._loader("train", seed=self.seed)
-        loader.batches.seek(*self._place)
-        return loader
-
-    def val_dataloader(self) -> TokenBatchLoader:
-        """Every validation pair once, longest first."""
-        return self._loader("val", seed=None)
-
-    def test_dataloader(self) -> list[TokenBatchLoader]:
-        """One loader for each of `test_splits`: every pair once, longest first."""
-        return [self._loader(split, seed=None) for split in self.test_splits]
-
-    def state_dict(self) -> dict[str, Any]:
-        """How many batches of which epoch have been trained on, for the checkpoint."""
-        assert self.trainer is not None  # it is the trainer that asks
-        progress = self.trainer.fit_loop.epoch_loop.batch_progress.state_dict()["current"]
-        return {"epoch": self.trainer.current_epoch, "batches": progress["processed"]}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Keeps the place for `train_dataloader`, which the trainer calls later."""
-        self._place = (int(state_dict["epoch"]), int(state_dict["batches"]))
 
     def _prepare(self) -> Prepared:
         if self._prepared is None:  # once: its files are hashed at every start, to see that they are whole
@@ -188,37 +139,6 @@ class TranslationData(LightningDataModule):
                 *(self.corpus.name, split, pairs, self.report[split]["pairs"], what, self.maximum_length),
             )
 
-    def _loader(self, split: str, seed: int | None) -> TokenBatchLoader:
-        pairs = self._pairs[split]
-        batches = TokenBatches(
-            pairs.lengths,
-            self.batch_tokens,
-            seed=seed,
-            replicas=self.trainer.world_size if self.trainer else 1,
-            rank=self.trainer.global_rank if self.trainer else 0,
-        )
-        return TokenBatchLoader(pairs, batches, workers=self.num_workers, worker_timeout=self.worker_timeout)
-
-
-def check_same_data(checkpoint: DataSpec, data: DataSpec) -> None:
-    """Refuses data that is not what a checkpoint was trained with: its ids would mean other words.
-
-    Raises:
-        ValueError: names each difference.
-    """
-    differences = [
-        f"{what}: {before} in the checkpoint, {now} in the data"
-        for what, before, now in (
-            ("name", checkpoint.name, data.name),
-            ("languages", _languages(checkpoint), _languages(data)),
-            ("vocabulary", checkpoint.vocabulary_hash[:12], data.vocabulary_hash[:12]),
-            ("test split", checkpoint.test_hash[:12], data.test_hash[:12]),
-        )
-        if before != now
-    ]
-    if differences:
-        raise ValueError("the checkpoint belongs to other data; " + "; ".join(differences))
-
-
-def _languages(spec: DataSpec) -> str:
-    return " to ".join(side.language or "-" for side in (spec.source, spec.target) if side)
+    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> TokenBatches:
+        lengths = self._splits[split].lengths
+        return TokenBatches(lengths, self.batch_tokens, seed=seed, replicas=replicas, rank=rank)

@@ -14,7 +14,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from data.batching import TokenBatches, TokenBatchLoader
+from data.batching import BatchLoader, TokenBatches
 from zoo.callbacks import LastCheckpoint, MemoryAdvice, RandomState
 
 
@@ -65,7 +65,7 @@ class _Stuck(Dataset[Any]):
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded, use of fork:DeprecationWarning")
 def test_a_stuck_worker_is_said() -> None:
     batches = TokenBatches(np.ones((4, 2), dtype=np.int64), 4, seed=1)
-    loader = TokenBatchLoader(_Stuck(), batches, workers=1, worker_timeout=0.5)
+    loader = BatchLoader(_Stuck(), batches, workers=1, worker_timeout=0.5)
     with pytest.raises(TimeoutError, match=r"no batch came from the 1 data workers for 0\.5 s"):
         next(iter(loader))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
-from data.batching import TokenBatches, TokenBatchLoader
+from data.batching import BatchLoader, TokenBatches
 from zoo.batch import TranslationBatch
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(np.array)
@@ -42,7 +42,7 @@ def test_replicas_share_all_pairs_in_equally_many_batches(
     lengths: NDArray[np.int64], tokens: int, replicas: int
 ) -> None:
     if len(lengths) < replicas:
-        with pytest.raises(ValueError, match=f"{len(lengths)} pairs .* {replicas} processes"):
+        with pytest.raises(ValueError, match=f"{len(lengths)} items .* {replicas} processes"):
             TokenBatches(lengths, tokens, seed=1, replicas=replicas)
         return
     shares = [TokenBatches(lengths, tokens, seed=1, replicas=replicas, rank=rank) for rank in range(replicas)]
@@ -108,7 +108,7 @@ def test_no_process_is_left_without_a_batch_to_evaluate() -> None:
     few = [TokenBatches(some_lengths(4), 10_000, seed=None, replicas=3, rank=rank) for rank in range(3)]
     assert sorted(row for share in few for batch in share for row in batch.tolist()) == [0, 1, 2, 3]
     assert [len(share) for share in few] == [len(list(share)) for share in few] == [1, 1, 1]
-    with pytest.raises(ValueError, match="2 pairs cannot be shared by 3 processes"):
+    with pytest.raises(ValueError, match="2 items cannot be shared by 3 processes"):
         TokenBatches(some_lengths(2), 10, seed=None, replicas=3)
 
 
@@ -146,4 +146,4 @@ class _Broken(Dataset[TranslationBatch]):
 
 def test_what_breaks_while_loading_says_what_it_is() -> None:
     with pytest.raises(RuntimeError, match="no such thing as time"):
-        list(TokenBatchLoader(_Broken(), TokenBatches(some_lengths(), 200, seed=1)))
+        list(BatchLoader(_Broken(), TokenBatches(some_lengths(), 200, seed=1)))

@@ -18,8 +18,9 @@ from torch import Tensor
 
 import data.preparation
 from data.corpus import Corpus
+from data.data_module import check_same_data
 from data.toys import Copy, Reverse
-from data.translation import TranslationData, check_same_data
+from data.translation import TranslationData
 from data.vocabulary import Characters, Words
 from zoo.batch import TranslationBatch
 from zoo.spec import DataSpec

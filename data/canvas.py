@@ -1,0 +1,139 @@
+"""Images at random places of a black canvas, without or with clutter (Mnih et al. 2014, section 4)."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
+from numpy.typing import NDArray
+
+from data.image_set import Pixels
+from data.keyed_random import Draws, Keys
+
+
+class Canvas(ABC):
+    """How images are placed on something larger. A value: what is drawn depends on the keys alone.
+
+    Attributes:
+        name: stands before the name of the image set.
+        height, width: pixels of the canvas.
+    """
+
+    name: ClassVar[str]
+    height: int
+    width: int
+
+    @abstractmethod
+    def check_room(self, height: int, width: int) -> None:
+        """Sees that images of this size can be placed.
+
+        Raises:
+            ValueError: they cannot.
+        """
+
+    @abstractmethod
+    def place(self, images: Pixels, keys: Keys, training: Pixels) -> Pixels:
+        """Places a batch.
+
+        Args:
+            images: `(B, C, h, w)`.
+            keys: `(B,)`, of the random numbers for each image.
+            training: `(N, C, h, w)`, the images to train on, of which clutter is made.
+
+        Returns:
+            `(B, C, H, W)`.
+        """
+
+
+@dataclass(kw_only=True)
+class Translated(Canvas):
+    """Each image at one place, every place where it is whole inside being as likely as any other.
+
+    Attributes:
+        size: height and width of the canvas in pixels.
+    """
+
+    name = "translated"
+    size: int = 60
+
+    def __post_init__(self) -> None:
+        self.height = self.width = self.size
+
+    def check_room(self, height: int, width: int) -> None:
+        """See `Canvas`."""
+        if self.size < max(height, width):
+            raise ValueError(
+                f"size must be at least {max(height, width)}, got {self.size}: each picture of"
+                f" {height} x {width} pixels is placed whole"
+            )
+
+    def place(self, images: Pixels, keys: Keys, training: Pixels) -> Pixels:
+        """See `Canvas`."""
+        return self._placed(images, Draws(keys))
+
+    def _placed(self, images: Pixels, draws: Draws) -> Pixels:
+        canvas = np.zeros((*images.shape[:2], self.height, self.width), dtype=np.uint8)
+        height, width = images.shape[2:]
+        windows = sliding_window_view(canvas, (height, width), axis=(2, 3), writeable=True)
+        windows[_somewhere(windows, draws)] = images
+        return canvas
+
+
+@dataclass(kw_only=True)
+class Cluttered(Translated):
+    """Each image at one place, and square pieces of training images at others.
+
+    A piece is cut out at a random place of a random training image, and added: where the sum of what lies at
+    one place exceeds white, it is white. So does the generator that the paper's authors published
+    (github.com/google-deepmind/mnist-cluttered); as there, any training image serves, and once in N pieces
+    that is the image itself.
+
+    Attributes:
+        size: height and width of the canvas in pixels.
+        pieces: how many on each canvas.
+        piece_size: height and width of a piece in pixels.
+    """
+
+    name = "cluttered"
+    pieces: int = 4
+    piece_size: int = 8
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("pieces", "piece_size"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+    def check_room(self, height: int, width: int) -> None:
+        """See `Canvas`."""
+        super().check_room(height, width)
+        if self.piece_size > min(height, width):
+            raise ValueError(
+                f"piece_size must be at most {min(height, width)}, got {self.piece_size}: pieces are cut"
+                f" out of pictures of {height} x {width} pixels"
+            )
+
+    def place(self, images: Pixels, keys: Keys, training: Pixels) -> Pixels:
+        """See `Canvas`."""
+        draws = Draws(keys)
+        canvas = self._placed(images, draws)
+        shape = (self.piece_size, self.piece_size)
+        there = sliding_window_view(canvas, shape, axis=(2, 3), writeable=True)
+        cuts = sliding_window_view(training, shape, axis=(2, 3))
+        for _ in range(self.pieces):  # one after the other: pieces of an image may overlap
+            _, channels, top, left = _somewhere(cuts, draws)
+            piece = cuts[draws.below(len(training)), channels, top, left]
+            place = _somewhere(there, draws)
+            below = there[place]
+            there[place] = below + np.minimum(piece, ~below)  # ~below is how much fits until white
+        return canvas
+
+
+_Place = tuple[NDArray[np.int64], slice, NDArray[np.int64], NDArray[np.int64]]
+
+
+def _somewhere(windows: Pixels, draws: Draws) -> _Place:
+    """A random window for each image, as an index into `(B, C, places down, places across, h, w)`."""
+    top = draws.below(windows.shape[2])
+    return np.arange(len(top)), slice(None), top, draws.below(windows.shape[3])

@@ -1,0 +1,201 @@
+"""Anyone's own pictures: a folder for each class."""
+
+import hashlib
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, UnidentifiedImageError
+from rich.console import Console
+from rich.progress import track
+
+from data.image_set import ImageSet, LabelledImages, Split
+from data.paths import did_you_mean
+from zoo.image import read_image
+from zoo.spec import ImageSpec
+
+_GREY = ("1", "L", "LA", "La", "I", "I;16", "F")
+_SLOW = 2_000
+"""Reading so many pictures takes seconds, so that a bar is shown."""
+
+_SHOWN = 5
+
+_Files = dict[str, list[Path]]
+"""The pictures of each class."""
+
+
+@dataclass(kw_only=True)
+class ImageFolder(ImageSet):
+    """Pictures of any format that Pillow reads, of any size and colours, in folders named by their class.
+
+    Either `path` has the folders `train` and perhaps `val` and `test`, each with a folder for every class, or
+    it has a folder for every class itself. A split that is not given is held out of the training pictures: a
+    hash of a file's content decides, so copies of a picture are in one split, and names do not matter.
+    Splits that are given are taken as they are. Files and folders whose names begin with a dot are left out.
+
+    A picture of another size than the first one is scaled until it fits, whole and undistorted. If the files
+    of all pictures are grey, images have one channel, else three.
+
+    Attributes:
+        path: the folder.
+        height: pixels; None takes the height of the first training picture.
+        width: pixels; None takes the width of the first training picture.
+        held_out: share of the training pictures to hold out for each split that is not given.
+    """
+
+    path: str | None
+    height: int | None = None
+    width: int | None = None
+    held_out: float = 0.1
+    name: str = field(default="image_folder", init=False)
+
+    def __post_init__(self) -> None:
+        for side in ("height", "width"):
+            if (value := getattr(self, side)) is not None and value < 1:
+                raise ValueError(f"{side} must be at least 1, got {value}")
+        if not 0 < self.held_out <= 0.4:
+            raise ValueError(f"held_out must be above 0 and at most 0.4, got {self.held_out}")
+        self.size = (self.height, self.width) if self.height and self.width else None
+        if self.path is None:
+            raise ValueError(
+                "path must name the folder of your pictures, for example data.images.path=pictures; it has a"
+                " folder for each class, or train/, val/ and test/ with these"
+            )
+        root = Path(self.path).expanduser()
+        if not root.is_dir():
+            what = "is no folder" if root.exists() else f"does not exist{did_you_mean(root)}"
+            raise ValueError(f"path must name a folder; {root} {what}")
+        given = [split for split in ("train", "val", "test") if (root / split).is_dir()]
+        folders = {split: root / split for split in given} if "train" in given else {"train": root}
+        self._files = {split: _pictures(folder) for split, folder in folders.items()}
+        _check_classes(folders, self._files)
+
+    def load(self) -> LabelledImages:
+        """See `ImageSet`.
+
+        Raises:
+            ValueError: pictures cannot be read, or are too few to hold some out.
+        """
+        spec = self._spec()
+        splits = {split: _read(split, files, spec) for split, files in self._files.items()}
+        missing = [split for split in ("val", "test") if split not in splits]
+        if missing:
+            train, places = splits["train"], self._places()
+            kept = np.ones(len(train), dtype=bool)
+            for number, split in enumerate(missing):
+                chosen = (number * self.held_out <= places) & (places < (number + 1) * self.held_out)
+                if not chosen.any():
+                    raise ValueError(
+                        f"{self.path}: of {len(train)} pictures a share of {self.held_out:g} leaves none for"
+                        f" {split}: give the folder {split}/, or raise data.images.held_out"
+                    )
+                splits[split] = train[np.flatnonzero(chosen)]
+                kept &= ~chosen
+            splits["train"] = train[np.flatnonzero(kept)]
+            untrained = set(range(len(spec.classes))) - set(splits["train"].labels.tolist())
+            if untrained:
+                names = ", ".join(spec.classes[label] for label in sorted(untrained))
+                raise ValueError(f"{self.path}: no picture to train on is left of {names}, after holding out")
+        return LabelledImages(spec.classes, splits)
+
+    def _spec(self) -> ImageSpec:
+        """Finds size and channels in the heads of the files; what cannot be opened, reading will name."""
+        heads = (head for files in self._files.values() for head in map(_head, _all(files)) if head)
+        (width, height), mode = next(heads, ((1, 1), "L"))
+        coloured = mode not in _GREY or any(mode not in _GREY for _, mode in heads)
+        return ImageSpec(
+            channels=3 if coloured else 1,
+            height=self.height or height,
+            width=self.width or width,
+            classes=tuple(self._files["train"]),
+        )
+
+    def _places(self) -> np.ndarray:
+        """`(N,)` a place in [0, 1) for each training picture, by the content of its file."""
+        digests = (
+            hashlib.blake2b(path.read_bytes(), digest_size=8).digest() for path in _all(self._files["train"])
+        )
+        return np.array([int.from_bytes(digest, "big") / 2**64 for digest in digests])
+
+
+def _all(files: _Files) -> list[Path]:
+    """The pictures of all classes, in order."""
+    return [path for paths in files.values() for path in paths]
+
+
+def _pictures(folder: Path) -> _Files:
+    """What lies in each folder below, sorted, so that no order of the disk matters."""
+    return {name: [folder / name / file for file in _names(folder / name)] for name in _names(folder)}
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(name for name in os.listdir(folder) if not name.startswith(".")) if folder.is_dir() else []
+
+
+def _check_classes(folders: dict[str, Path], files: dict[str, _Files]) -> None:
+    """Sees that every split has the same classes, at least two, each with pictures.
+
+    Raises:
+        ValueError: names the folders and files.
+    """
+    problems = []
+    for split, folder in folders.items():
+        for name, paths in files[split].items():
+            if not (folder / name).is_dir():
+                problems.append(f"{folder / name} is no folder of a class")
+            elif not paths:
+                problems.append(f"{folder / name} holds no picture")
+    classes = set(files["train"])
+    if len(classes) < 2:
+        found = f"only {next(iter(classes))}" if classes else "none"
+        problems.append(f"{folders['train']} must have a folder for each of two classes or more, has {found}")
+    for split in folders:
+        if lacking := sorted(classes - files[split].keys()):
+            problems.append(f"{folders[split]} lacks the classes {', '.join(lacking)} of {folders['train']}")
+        if unknown := sorted(files[split].keys() - classes):
+            problems.append(f"{folders[split]} has {', '.join(unknown)}, which {folders['train']} lacks")
+    _raise(problems)
+
+
+def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
+    """Reads the pictures of a split, under a bar where that takes long.
+
+    Raises:
+        ValueError: names the pictures that cannot be read.
+    """
+    paths = _all(files)
+    images = np.empty((len(paths), spec.channels, spec.height, spec.width), dtype=np.uint8)
+    problems = []
+    for row, path in enumerate(_shown(paths, f"reading {split}")):
+        try:
+            images[row] = read_image(path, spec).numpy()
+        except ValueError as error:
+            problems.append(str(error))
+    _raise(problems)
+    labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files.values()])
+    names = np.array([f"{path.parent.name}/{path.name}" for path in paths], dtype=object)
+    return Split(images, labels, names)
+
+
+def _head(path: Path) -> tuple[tuple[int, int], str] | None:
+    """Width and height, as the picture is held, and the mode; None where that cannot be read."""
+    try:
+        with Image.open(path) as picture:
+            turned = picture.getexif().get(0x0112, 1) >= 5  # lies on its side
+            return (picture.size[::-1] if turned else picture.size), picture.mode
+    except (OSError, SyntaxError, UnidentifiedImageError, Image.DecompressionBombError):
+        return None
+
+
+def _shown(paths: Sequence[Path], what: str) -> Iterator[Path]:
+    console = Console(stderr=True)
+    return iter(track(paths, what, console=console, transient=True, disable=len(paths) < _SLOW))
+
+
+def _raise(problems: list[str]) -> None:
+    if problems:
+        more = len(problems) - _SHOWN
+        rest = [f"and {more} more"] if more > 0 else []
+        raise ValueError("; ".join([*problems[:_SHOWN], *rest]))

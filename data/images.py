@@ -1,0 +1,226 @@
+"""The data module of every image task: a set of labelled images, perhaps on a canvas, in batches."""
+
+import hashlib
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch.utils.data import Dataset
+
+from data.batching import Batches, Rows
+from data.canvas import Canvas
+from data.data_module import DataModule, check_same_data, require_at_least
+from data.image_set import ImageSet, LabelledImages, Pixels, Split
+from data.keyed_random import keys
+from zoo.batch import ImageBatch
+from zoo.image import as_float
+from zoo.spec import DataSpec, ImageSpec
+
+EVALUATION_SEED = 1582
+"""Of the places of validation and test images: every run, whatever its seed, is tested on the same images."""
+
+_HASHED_AT_ONCE = 1_000
+
+
+class ImageData(DataModule):
+    """Labelled images in batches, which are made whole from images in memory.
+
+    A training image on a canvas is a function of seed, epoch and index alone, whatever the batch, worker or
+    process that makes it; one of another split of its index alone.
+
+    After `setup`:
+
+    Attributes:
+        spec: what a task must know of the data.
+        test_splits: `test` first, then the set's other test splits.
+        baselines: for each test split, `majority_error` in [0, 1]: always answering the most frequent class
+            of the train split.
+        report: for each split the number of `images`.
+    """
+
+    def __init__(
+        self,
+        *,
+        images: ImageSet,
+        canvas: Canvas | None,
+        batch_size: int,
+        seed: int,
+        num_workers: int = 0,
+        worker_timeout: float = 300.0,
+        spec: DataSpec | None = None,
+    ) -> None:
+        """Reads nothing yet.
+
+        Args:
+            images: the labelled images.
+            canvas: how they are placed on something larger; None leaves them as they are.
+            batch_size: images in a batch, in each process; the last batch of an epoch may have fewer.
+            seed: of the order of training batches, and of the places of training images.
+            num_workers: processes that load batches; 0 loads them in the training process.
+            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
+                ever.
+            spec: the specification in a checkpoint, with which the data must agree.
+
+        Raises:
+            ValueError: a number is too small, or the images do not fit onto the canvas.
+        """
+        super().__init__(seed=seed, num_workers=num_workers, worker_timeout=worker_timeout)
+        require_at_least(("batch_size", batch_size, 1))
+        if canvas and images.size:
+            canvas.check_room(*images.size)
+        self.images, self.canvas, self.batch_size = images, canvas, batch_size
+        self._given = spec
+        self._loaded: LabelledImages | None = None
+        self._splits: dict[str, PlacedImages] = {}  # type: ignore[assignment]
+
+    def check_files(self) -> None:
+        """Sees before a run that what cannot be downloaded is there.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+        """
+        self.images.check_files()
+
+    def prepare_data(self) -> None:
+        """Downloads what is missing; under several processes, only one calls this."""
+        self._load()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Reads the images into memory.
+
+        Raises:
+            ValueError: a file cannot be used, the images do not fit onto the canvas, or they are not those of
+                the given specification.
+            FileNotFoundError: files are missing and cannot be downloaded.
+        """
+        if self._spec is not None:
+            return
+        loaded = self._load()
+        train = loaded.splits["train"]
+        channels, height, width = train.images.shape[1:]
+        name = self.images.name
+        if self.canvas:
+            self.canvas.check_room(height, width)
+            height, width = self.canvas.height, self.canvas.width
+            name = f"{self.canvas.name}_{name}"
+        splits = {
+            name: PlacedImages(
+                split,
+                canvas=self.canvas,
+                training=train.images,
+                key=(self.seed if name == "train" else EVALUATION_SEED, zlib.crc32(name.encode())),
+            )
+            for name, split in loaded.splits.items()
+        }
+        spec = DataSpec(
+            name=name,
+            source=None,
+            target=None,
+            test_hash=splits["test"].content_hash(),
+            vocabulary_hash=hashlib.sha256(repr(loaded.classes).encode()).hexdigest(),
+            image=ImageSpec(channels, height, width, loaded.classes),
+        )
+        if self._given is not None:
+            check_same_data(self._given, spec)
+        self.report = {name: {"images": len(split)} for name, split in loaded.splits.items()}
+        majority = np.bincount(train.labels).argmax()
+        self._splits = splits
+        self.baselines = {
+            name: {"majority_error": float((loaded.splits[name].labels != majority).mean())}
+            for name in self.test_splits
+        }
+        self._spec = spec
+
+    def _load(self) -> LabelledImages:
+        if self._loaded is None:
+            self._loaded = self.images.load()
+        return self._loaded
+
+    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> "ImageBatches":
+        count = len(self._splits[split])
+        return ImageBatches(count, self.batch_size, seed=seed, replicas=replicas, rank=rank)
+
+
+class EpochRows(NamedTuple):
+    """Which images a batch is made of.
+
+    Attributes:
+        epoch: in which they are placed.
+        rows: `(B,)` their numbers in the split.
+    """
+
+    epoch: int
+    rows: Rows
+
+
+class ImageBatches(Batches[EpochRows]):
+    """Cuts a permutation, a function of seed and epoch, into batches; for evaluation the order as it is."""
+
+    def __init__(
+        self, count: int, batch_size: int, *, seed: int | None, replicas: int = 1, rank: int = 0
+    ) -> None:
+        """Plans the batches.
+
+        Args:
+            count: of the images.
+            batch_size: in each batch; the last may be smaller, and others where processes share them.
+            seed: see `Batches`, as for the rest.
+            replicas: processes.
+            rank: which of them.
+        """
+        self._count = count
+        bounds = [*range(0, count, batch_size), count]
+        super().__init__(bounds, seed=seed, replicas=replicas, rank=rank)
+
+    def _batches(self) -> list[EpochRows]:
+        if self._seed is None:
+            epoch, order = 0, np.arange(self._count)
+        else:
+            epoch = self.epoch
+            order = np.random.default_rng((self._seed, epoch)).permutation(self._count)
+        return [EpochRows(epoch, rows) for rows in np.split(order, self._bounds[1:-1])]
+
+
+class PlacedImages(Dataset[ImageBatch]):
+    """Images of one split, on a canvas if there is one; indexed by `EpochRows`, it makes whole batches."""
+
+    def __init__(
+        self, split: Split, *, canvas: Canvas | None, training: Pixels, key: tuple[int, int]
+    ) -> None:
+        """Takes the images as they are.
+
+        Args:
+            split: the images.
+            canvas: how they are placed.
+            training: `(N, C, h, w)` the images to train on.
+            key: begins the keys of the random numbers.
+        """
+        self._split, self._canvas, self._training, self._key = split, canvas, training, key
+
+    def __len__(self) -> int:
+        return len(self._split)
+
+    def __getitem__(self, chosen: EpochRows) -> ImageBatch:
+        return ImageBatch(
+            index=torch.from_numpy(chosen.rows),
+            images=as_float(torch.from_numpy(self.pixels(chosen))),
+            labels=torch.from_numpy(self._split.labels[chosen.rows]),
+            names=self._split.names[chosen.rows].tolist(),
+        )
+
+    def pixels(self, chosen: EpochRows) -> Pixels:
+        """`(B, C, H, W)`, as a model sees them but for their range."""
+        images = self._split.images[chosen.rows]
+        if self._canvas is None:
+            return images
+        return self._canvas.place(images, keys(*self._key, *chosen), self._training)
+
+    def content_hash(self) -> str:
+        """sha256 over all images as a model sees them in epoch 0, their shape, and the labels, in order."""
+        digest = hashlib.sha256()
+        for rows in np.split(np.arange(len(self)), range(_HASHED_AT_ONCE, len(self), _HASHED_AT_ONCE)):
+            pixels = self.pixels(EpochRows(0, rows))
+            digest.update(repr(pixels.shape).encode() + pixels.tobytes())
+        digest.update(self._split.labels.astype("<i8").tobytes())
+        return digest.hexdigest()

@@ -1,0 +1,52 @@
+"""Random numbers that are functions of a key: the same for any batch, order, worker, rank or resume.
+
+SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators"), for many keys at once.
+Unlike a library's generator it has a state of 64 bits for each image, and never changes with a version.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+Keys = NDArray[np.uint64]
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_HALF = np.uint64(32)
+
+
+def keys(*numbers: int | NDArray[np.integer]) -> Keys:
+    """One key for each combination of numbers, which are broadcast against each other.
+
+    Args:
+        numbers: not negative; what the key depends on, in this order.
+
+    Returns:
+        `(B,)`, or `(1,)` where every number is a plain one.
+    """
+    mixed = np.zeros(1, dtype=np.uint64)
+    for number in numbers:
+        mixed = _mixed(mixed + _GOLDEN + np.asarray(number, dtype=np.uint64))
+    return mixed
+
+
+class Draws:
+    """A stream of random numbers for each key.
+
+    Args:
+        keys: `(B,)`; they begin the streams, and are left as they are.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self._state = keys
+
+    def below(self, bound: int) -> NDArray[np.int64]:
+        """The next number of each stream, `(B,)`: from 0 to less than `bound`, which is at most 2**32."""
+        self._state = self._state + _GOLDEN
+        # The upper half as a fraction of 2**32: how likely numbers are differs by bound / 2**32 at most.
+        return ((_mixed(self._state) >> _HALF) * np.uint64(bound) >> _HALF).astype(np.int64)
+
+
+def _mixed(state: Keys) -> Keys:
+    """Arithmetic is modulo 2**64, which for arrays numpy does without a warning."""
+    state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return state ^ (state >> np.uint64(31))
