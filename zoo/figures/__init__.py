@@ -2,6 +2,7 @@
 
 from zoo.figures.alignments import alignment, alignment_sheet
 from zoo.figures.curves import bleu_by_length, learning_curve
+from zoo.figures.glimpses import glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
 from zoo.figures.png import png, render
 
@@ -9,6 +10,7 @@ __all__ = [
     "alignment",
     "alignment_sheet",
     "bleu_by_length",
+    "glimpse_sheet",
     "head_grid",
     "head_grids",
     "learning_curve",
