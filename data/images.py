@@ -2,6 +2,7 @@
 
 import hashlib
 import zlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,6 +39,8 @@ class ImageData(DataModule):
             of the train split.
         report: for each split the number of `images`.
     """
+
+    batch_type = ImageBatch
 
     def __init__(
         self,
@@ -131,6 +134,10 @@ class ImageData(DataModule):
             for name in self.test_splits
         }
         self._spec = spec
+
+    def batch(self, split: str, numbers: Sequence[int]) -> ImageBatch:
+        """Images of a split by their numbers; of training images as they lie in the first epoch."""
+        return self._splits[split][EpochRows(0, np.asarray(numbers))]
 
     def _load(self) -> LabelledImages:
         if self._loaded is None:

@@ -11,6 +11,7 @@ from data.data_module import DataModule, check_same_data, require_at_least
 from data.pairs import EncodedPairs
 from data.preparation import Prepared, prepare, vocabulary_hash
 from data.vocabulary import Vocabulary
+from zoo.batch import TranslationBatch
 from zoo.spec import DataSpec
 from zoo.text import text_spec
 
@@ -30,6 +31,8 @@ class TranslationData(DataModule):
         report: for each split the number of `pairs`; for train how many were `dropped` as too long; for the
             others, which lose no pair, how many sources were `truncated`.
     """
+
+    batch_type = TranslationBatch
 
     def __init__(
         self,
