@@ -122,6 +122,8 @@ def config_hash(config: Mapping[str, Any]) -> str:
     trainer = config.get("trainer") or {}
     chosen = {key: config.get(key) for key in _HASHED_GROUPS}
     chosen["data"] = {key: value for key, value in config["data"].items() if key not in _NOT_HASHED_DATA}
+    if images := chosen["data"].get("images"):
+        chosen["data"]["images"] = {key: value for key, value in images.items() if key != "path"}
     chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER}
     if averaging := (config.get("callbacks") or {}).get("averaging"):
         chosen["averaging"] = averaging
