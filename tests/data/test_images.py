@@ -187,7 +187,7 @@ def test_a_checkpoint_of_other_data_is_refused() -> None:
     with pytest.raises(
         ValueError,
         match=r"name: translated_noise in the checkpoint, noise in the data;"
-        r" images: 1 x 9 x 9 pixels of 3 classes in the checkpoint, 1 x 6 x 5 pixels of 3 classes in the data",
+        r" images: 1 x 9 x 9 pixels of 3 classes in the checkpoint, 1 x 6 x 5 pixels of 3 classes in",
     ):
         ready(canvas=None, spec=spec)
 

@@ -13,6 +13,7 @@ from data.download import PublishedFile
 from data.images import ImageData
 from data.mnist import MNIST, FashionMNIST, IdxImages
 
+IMAGES = "train-images-idx3-ubyte.gz"
 SETS = pytest.mark.parametrize("kind", [MNIST, FashionMNIST])
 
 
@@ -94,25 +95,13 @@ def test_what_can_be_neither_found_nor_downloaded_is_named(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("train-images-idx3-ubyte.gz", b"no archive", "cannot read"),
-        ("train-images-idx3-ubyte.gz", gzip.compress(b"x" * 999)[:-20], "cannot read"),
-        ("train-images-idx3-ubyte.gz", gzip.compress(b"text"), "is no idx file of bytes in 3 dimensions"),
-        (
-            "train-images-idx3-ubyte.gz",
-            gzip.compress(idx(np.zeros(8))),
-            "is no idx file of bytes in 3 dimensions",
-        ),
-        ("train-images-idx3-ubyte.gz", gzip.compress(idx(np.zeros((8, 28, 28)))[:-1]), "is damaged: 6271 "),
-        (
-            "train-images-idx3-ubyte.gz",
-            gzip.compress(idx(np.zeros((8, 9, 28)))),
-            "28 x 28 pixels, not 9 x 28",
-        ),
-        (
-            "train-images-idx3-ubyte.gz",
-            gzip.compress(idx(np.zeros((9, 28, 28)))),
-            "has 9 images, but .* has 8 labels",
-        ),
+        (IMAGES, b"no archive", "cannot read"),
+        (IMAGES, gzip.compress(b"x" * 999)[:-20], "cannot read"),
+        (IMAGES, gzip.compress(b"text"), "is no idx file of bytes in 3 dimensions"),
+        (IMAGES, gzip.compress(idx(np.zeros(8))), "is no idx file of bytes in 3 dimensions"),
+        (IMAGES, gzip.compress(idx(np.zeros((8, 28, 28)))[:-1]), "is damaged: 6271 "),
+        (IMAGES, gzip.compress(idx(np.zeros((8, 9, 28)))), "28 x 28 pixels, not 9 x 28"),
+        (IMAGES, gzip.compress(idx(np.zeros((9, 28, 28)))), "has 9 images, but .* has 8 labels"),
         ("t10k-labels-idx1-ubyte.gz", gzip.compress(idx(np.full(3, 10))), "must be 0 to 9, got 10"),
     ],
 )
