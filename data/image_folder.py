@@ -191,7 +191,8 @@ def _head(path: Path) -> tuple[tuple[int, int], str] | None:
 
 def _shown(paths: Sequence[Path], what: str) -> Iterator[Path]:
     console = Console(stderr=True)
-    return iter(track(paths, what, console=console, transient=True, disable=len(paths) < _SLOW))
+    hidden = len(paths) < _SLOW or not console.is_terminal
+    return iter(track(paths, what, console=console, transient=True, disable=hidden))
 
 
 def _raise(problems: list[str]) -> None:

@@ -18,7 +18,16 @@ from zoo.config.instantiate import instantiate
 
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted(path.relative_to(CONF).with_suffix("") for path in CONF.rglob("*.yaml"))
-CHOICES = [path for path in FILES if path != Path("train")]
+IMAGES: dict[str, list[str]] = {
+    "data/digits": [],
+    "data/mnist": [],
+    "data/fashion_mnist": [],
+    "data/translated_mnist": [],
+    "data/cluttered_mnist": [],
+    "data/image_folder": ["data.images.path={pictures}"],
+}
+"""Data without text, which no model here reads."""
+CHOICES = [path for path in FILES if path.as_posix() not in {"train", *IMAGES}]
 NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
     "scheduler/vaswani": ["model=transformer"],
@@ -71,6 +80,22 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
     trainer = instantiate(job.config["trainer"], "trainer")(callbacks=callbacks, logger=loggers)
     assert isinstance(trainer, Trainer)
     assert not (tmp_path / "runs").exists(), "building wrote something"
+
+
+@pytest.mark.parametrize("choice", IMAGES)
+def test_images_compose_and_build(configure: Callable[..., Config], choice: str, tmp_path: Path) -> None:
+    for label in ("cat", "dog"):
+        (tmp_path / "pictures" / label).mkdir(parents=True)
+        (tmp_path / "pictures" / label / "1.png").touch()
+    overrides = (text.format(pictures=tmp_path / "pictures") for text in IMAGES[choice])
+    config = configure(choice.replace("/", "="), *overrides)
+    data = instantiate(config["data"], "data")
+    image = placeholder(config).image
+    assert image is not None
+    if data.canvas:
+        assert (image.height, image.width) == (data.canvas.height, data.canvas.width)
+    with pytest.raises(ValueError, match="has no source and target text"):
+        instantiate(config["model"], "model")(spec=placeholder(config))
 
 
 @pytest.mark.parametrize("path", sorted(CONF.glob("experiment/*.yaml")), ids=lambda path: path.stem)

@@ -107,6 +107,15 @@ def test_the_hash_leaves_out_where_things_lie() -> None:
     assert config_hash(elsewhere) == config_hash(CONFIG)
 
 
+def test_the_hash_leaves_out_where_ones_own_pictures_lie() -> None:
+    here, there, larger = (
+        _with("data.images", {"path": path, "height": height})
+        for path, height in (("/a/pictures", 9), ("/b/photos", 9), ("/a/pictures", 10))
+    )
+    assert config_hash(here) == config_hash(there)
+    assert config_hash(here) != config_hash(larger)
+
+
 def test_only_what_lies_below_a_configured_path_is_left_out() -> None:
     files = {"files": ["/home/a/cache/x", "/home/a/cachet"]}
     moved = {"files": ["/mnt/b/x", "/home/a/cachet"]}

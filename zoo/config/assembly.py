@@ -19,7 +19,7 @@ from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import ConfigError, Problem, joined
 from zoo.config.values import TARGET
-from zoo.spec import DataSpec
+from zoo.spec import DataSpec, ImageSpec
 from zoo.text import SPECIAL_TOKENS, text_spec
 
 _SAID = (TypeError, ValueError, MisconfigurationException)
@@ -44,6 +44,10 @@ def refused(config: Config) -> list[Problem]:
 def placeholder(config: Config) -> DataSpec:
     """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be."""
     data = config["data"]
+    if "images" in data:
+        size = (data.get("canvas") or {}).get("size", 28)
+        image = ImageSpec(channels=1, height=size, width=size, classes=tuple("0123456789"))
+        return DataSpec("placeholder", None, None, test_hash="", vocabulary_hash="", image=image)
     longest = data.get("maximum_length", 2)
     joint = (data.get("tokenizer") or {}).get("joint", False)
     sides = [

@@ -17,8 +17,8 @@ Config = dict[str, Any]
 
 FILE = "config.yaml"
 
-_FILES = ("train", "val", "test")
-"""Settings of `data` that name the user's own files: one, or a list of them."""
+_FILES = ("train", "val", "test", "images.path")
+"""Settings of `data` that name the user's own files: one, or a list of them, or a folder."""
 
 
 def resolved(composed: DictConfig, run_dir: Path) -> Config:
@@ -42,8 +42,8 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
                 # A relative path belongs to the folder where it was typed.
                 paths[name] = _absolute(paths[name])
         for name in _FILES:
-            if isinstance(config.get("data"), DictConfig) and config.data.get(name):
-                config.data[name] = _absolute(config.data[name])
+            if isinstance(config.get("data"), DictConfig) and (given := OmegaConf.select(config.data, name)):
+                OmegaConf.update(config.data, name, _absolute(given))
         plain: Config = OmegaConf.to_container(config, resolve=True, throw_on_missing=True)  # type: ignore[assignment]
     except MissingMandatoryValue as error:
         raise ConfigError([Problem(str(error.full_key), "has no value")]) from error

@@ -39,7 +39,7 @@ _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
 _OF_EFFECTS = ("bleu", "bleu_tok_lc", "exact_match")
 _NOT_SPECIAL = (
     *("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks."),
-    *("data.train=", "data.val=", "data.test="),
+    *("data.train=", "data.val=", "data.test=", "data.images.path="),
 )
 """Beginnings of overrides that change no result, and may name folders of a machine: not kept."""
 _DRAWN = "multi30k_"

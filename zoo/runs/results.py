@@ -121,7 +121,10 @@ def config_hash(config: Mapping[str, Any]) -> str:
     """One hash for all runs that differ in nothing but seed, paths and logging: the group in comparisons."""
     trainer = config.get("trainer") or {}
     chosen = {key: config.get(key) for key in _HASHED_GROUPS}
-    chosen["data"] = {key: value for key, value in config["data"].items() if key not in _NOT_HASHED_DATA}
+    data = {key: value for key, value in config["data"].items() if key not in _NOT_HASHED_DATA}
+    if images := data.get("images"):
+        data["images"] = {key: value for key, value in images.items() if key != "path"}
+    chosen["data"] = data
     chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER}
     if averaging := (config.get("callbacks") or {}).get("averaging"):
         chosen["averaging"] = averaging

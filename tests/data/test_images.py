@@ -1,0 +1,270 @@
+"""The image data module."""
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from lightning.pytorch import LightningModule, Trainer
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch import Tensor
+
+from data.canvas import Cluttered, Translated
+from data.image_set import ImageSet, LabelledImages, Split, numbered
+from data.images import ImageData
+from zoo.batch import ImageBatch
+from zoo.spec import DataSpec
+
+SIZES = {"train": 103, "val": 20, "test": 33}
+
+
+@dataclass(kw_only=True)
+class Noise(ImageSet):
+    """Images that all differ."""
+
+    name = "noise"
+    size = (6, 5)
+    changed: int = 0
+    classes: tuple[str, ...] = ("a", "b", "c")
+
+    def load(self) -> LabelledImages:
+        generator = np.random.default_rng(0)
+        splits = {}
+        for split, count in SIZES.items():
+            images = generator.integers(1, 255, (count, 1, *self.size), dtype=np.uint8)
+            splits[split] = Split(images, np.arange(count) % 4 % 3, numbered(split, count))
+        splits["test"].images[17, 0, 2, 3] += self.changed
+        return LabelledImages(self.classes, splits)
+
+
+def module(images: ImageSet | None = None, **options: Any) -> ImageData:
+    defaults: dict[str, Any] = {"canvas": Translated(size=9), "batch_size": 10, "seed": 1}
+    return ImageData(images=images or Noise(), **defaults | options)
+
+
+def ready(images: ImageSet | None = None, **options: Any) -> ImageData:
+    made = module(images, **options)
+    made.prepare_data()
+    made.setup("fit")
+    made.setup("test")
+    return made
+
+
+def epochs(data: ImageData, count: int = 1) -> list[ImageBatch]:
+    loader = data.train_dataloader()
+    seen = []
+    for epoch in range(count):
+        loader.batches.set_epoch(epoch)
+        seen += list(loader)
+    return seen
+
+
+def by_index(batches: list[ImageBatch]) -> Tensor:
+    """All images of an epoch, in the order of the split."""
+    images, index = (torch.cat([batch[part] for batch in batches]) for part in (1, 0))
+    return images[index.argsort()]
+
+
+def test_batches_hold_the_images_with_their_labels_and_names() -> None:
+    data, split = ready(canvas=None), Noise().load().splits["train"]
+    batches = epochs(data)
+    assert [len(batch.index) for batch in batches] == [10] * 10 + [3]
+    for batch in batches:
+        rows = batch.index.numpy()
+        assert (batch.images.dtype, batch.labels.dtype) == (torch.float32, torch.int64)
+        assert torch.equal(batch.images, torch.from_numpy(split.images[rows]) / 255)
+        assert batch.labels.tolist() == split.labels[rows].tolist()
+        assert batch.names == [f"train {row}" for row in rows]
+    assert all(type(name) is str for name in batches[0].names)
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+def test_every_image_once(workers: int) -> None:
+    data = ready(num_workers=workers)
+    loaders = (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader())
+    for loader, size in zip(loaders, SIZES.values(), strict=True):
+        batches = list(loader)
+        assert len(batches) == len(loader)
+        assert sorted(i for batch in batches for i in batch.index.tolist()) == list(range(size))
+
+
+@pytest.mark.parametrize("replicas", [2, 3])
+def test_processes_share_every_split_and_train_on_equally_many_batches(replicas: int) -> None:
+    shares = []
+    for rank in range(replicas):
+        data = ready()
+        data.trainer = SimpleNamespace(world_size=replicas, global_rank=rank)  # type: ignore[assignment]
+        shares.append(
+            [list(one) for one in (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader())]
+        )
+    assert len({len(train) for train, _, _ in shares}) == 1
+    for split, size in enumerate(SIZES.values()):
+        seen = [i for share in shares for batch in share[split] for i in batch.index.tolist()]
+        assert sorted(seen) == list(range(size))
+    alone = by_index(epochs(ready()))
+    together = by_index([batch for share in shares for batch in share[0]])
+    assert torch.equal(alone, together), "an image does not depend on who places it"
+
+
+@pytest.mark.parametrize("canvas", [Translated(size=9), Cluttered(size=9, pieces=2, piece_size=3)])
+def test_training_images_are_placed_anew_in_every_epoch_others_never(canvas: Translated) -> None:
+    data = ready(canvas=canvas)
+    batches = epochs(data, 2)
+    half = len(batches) // 2
+    first, second = by_index(batches[:half]), by_index(batches[half:])
+    assert (first != second).flatten(1).any(dim=1).float().mean() > 0.8
+    assert torch.equal(by_index(epochs(ready(canvas=canvas, batch_size=7, num_workers=1))), first)
+    assert not torch.equal(by_index(epochs(ready(canvas=canvas, seed=2))), first)
+    for one, other in (
+        (data.val_dataloader(), ready(canvas=canvas, seed=2, batch_size=7).val_dataloader()),
+        (data.test_dataloader()[0], ready(canvas=canvas, seed=3).test_dataloader()[0]),
+    ):
+        assert torch.equal(by_index(list(one)), by_index(list(other)))
+        one.batches.set_epoch(5)
+        assert torch.equal(by_index(list(one)), by_index(list(other)))
+
+
+def test_splits_are_placed_differently() -> None:
+    data = ready(Same(), canvas=Translated(size=40))
+    val, test = (by_index(list(loader)) for loader in (data.val_dataloader(), data.test_dataloader()[0]))
+    assert not torch.equal(val, test[: len(val)])
+
+
+class Same(Noise):
+    """One image, again and again."""
+
+    def load(self) -> LabelledImages:
+        loaded = super().load()
+        for split in loaded.splits.values():
+            split.images[:] = 9
+        return loaded
+
+
+def test_the_specification_says_what_a_model_sees() -> None:
+    spec = ready().spec
+    assert spec.image is not None
+    assert (spec.name, spec.source, spec.target) == ("translated_noise", None, None)
+    assert (spec.image.channels, spec.image.height, spec.image.width) == (1, 9, 9)
+    assert spec.image.classes == ("a", "b", "c")
+    assert DataSpec.from_dict(spec.to_dict()) == spec
+    plain = ready(canvas=None).spec
+    assert plain.image is not None
+    assert (plain.name, plain.image.height, plain.image.width) == ("noise", 6, 5)
+
+
+def test_the_hashes_follow_pixels_canvas_and_classes() -> None:
+    spec = ready().spec
+    assert ready(seed=7, batch_size=3).spec == spec
+    others = [
+        ready(Noise(changed=1)).spec,
+        ready(canvas=None).spec,
+        ready(canvas=Translated(size=10)).spec,
+        ready(canvas=Cluttered(size=9, piece_size=2)).spec,
+    ]
+    assert len({spec.test_hash, *(other.test_hash for other in others)}) == 5
+    assert {spec.vocabulary_hash} == {other.vocabulary_hash for other in others}
+    assert ready(Noise(classes=("a", "b", "d"))).spec.vocabulary_hash != spec.vocabulary_hash
+
+
+def test_baselines_and_report() -> None:
+    data = ready()
+    assert data.test_splits == ["test"]
+    assert data.baselines == {"test": {"majority_error": pytest.approx(1 - 17 / 33)}}  # a b c a, a b c a, ...
+    assert data.report == {split: {"images": count} for split, count in SIZES.items()}
+
+
+def test_a_checkpoint_of_other_data_is_refused() -> None:
+    spec = ready().spec
+    assert ready(spec=spec).spec == spec
+    with pytest.raises(ValueError, match=r"other data; test split: "):
+        ready(Noise(changed=1), spec=spec)
+    with pytest.raises(ValueError, match=r"other data; names of classes: "):
+        ready(Noise(classes=("a", "b", "d")), spec=spec)
+    with pytest.raises(
+        ValueError,
+        match=r"name: translated_noise in the checkpoint, noise in the data;"
+        r" images: 1 x 9 x 9 pixels of 3 classes in the checkpoint, 1 x 6 x 5 pixels of 3 classes in",
+    ):
+        ready(canvas=None, spec=spec)
+
+
+def test_senseless_settings() -> None:
+    for name, value in (("batch_size", 0), ("seed", -1), ("num_workers", -1), ("worker_timeout", -1)):
+        with pytest.raises(ValueError, match=rf"{name} must be at least \d, got {value}"):
+            module(**{name: value})
+    with pytest.raises(ValueError, match="size must be at least 6, got 5"):
+        module(canvas=Translated(size=5))
+
+    class Unknown(Noise):
+        size = None  # type: ignore[assignment]
+
+        def load(self) -> LabelledImages:
+            return Noise().load()
+
+    with pytest.raises(ValueError, match="size must be at least 6, got 5"):
+        ready(Unknown(), canvas=Translated(size=5))
+    with pytest.raises(RuntimeError, match=r"setup\(\)"):
+        _ = module().spec
+
+
+def test_loading_leaves_global_random_numbers_alone() -> None:
+    before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()  # type: ignore[index]
+    data = ready()
+    for loader in (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader()):
+        list(loader)
+    assert random.getstate() == before[0]
+    assert np.random.get_state()[1].tolist() == before[1]  # type: ignore[index]
+    assert torch.equal(torch.get_rng_state(), before[2])
+
+
+class Recorder(LightningModule):
+    """Writes down what it was trained on."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = torch.nn.Linear(1, 1)
+        self.seen: list[tuple[list[int], float]] = []
+
+    def training_step(self, batch: ImageBatch, _: int) -> Tensor:
+        weighed = batch.images * torch.arange(81).view(9, 9)
+        self.seen.append((batch.index.tolist(), float(weighed.sum())))
+        return self.weight(batch.labels[:, None].float()).mean()
+
+    def validation_step(self, batch: ImageBatch, _: int) -> None:
+        pass
+
+    def configure_optimizers(self) -> torch.optim.Optimizer:
+        return torch.optim.SGD(self.parameters(), lr=1e-3)
+
+
+def fit(folder: Path, checkpoint: Path | None = None, workers: int = 0) -> Recorder:
+    recorder = Recorder()
+    saver = ModelCheckpoint(
+        folder, save_top_k=-1, filename="{step}", auto_insert_metric_name=False, every_n_train_steps=1
+    )
+    Trainer(
+        accelerator="cpu",
+        max_epochs=2,
+        val_check_interval=4,
+        logger=False,
+        callbacks=[saver],
+        enable_progress_bar=False,
+        enable_model_summary=False,
+    ).fit(recorder, datamodule=module(num_workers=workers), ckpt_path=checkpoint, weights_only=True)
+    return recorder
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*does not have many workers",
+    "ignore:The dirpath has changed",  # the resumed run must not write into the whole one's folder
+)
+def test_training_goes_on_with_the_very_next_batch_placed_as_before(tmp_path: Path) -> None:
+    whole = fit(tmp_path / "whole").seen
+    assert len(whole) == 22
+    for taken, workers in ((3, 0), (11, 0), (15, 1)):
+        resumed = fit(tmp_path / f"from{taken}", tmp_path / "whole" / f"{taken}.ckpt", workers)
+        assert resumed.seen == whole[taken:]
