@@ -1,4 +1,4 @@
-"""One path of glimpses over its image: a line from place to place, and around each the pixels that were read."""
+"""One path of glimpses over its image: a line from place to place, and boxes around what was read."""
 
 import itertools
 import math
@@ -43,7 +43,8 @@ def places(locations: ArrayLike, height: int, width: int) -> Array:
     if given.dtype not in (np.float32, np.float64):
         given = given.astype(np.float32)
     # As the sensor computes it, in the same precision: half a pixel is where it rounds.
-    return (given + 1) / 2 * np.array([width, height], given.dtype)
+    found: Array = (given + 1) / 2 * np.array([width, height], given.dtype)
+    return found
 
 
 def boxes(locations: ArrayLike, height: int, width: int, *, size: int, scales: int) -> Array:
@@ -87,8 +88,8 @@ def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
             axes.add_patch(box)
     for colour, here, there in zip(colours[1:], centres, centres[1:], strict=False):
         if math.dist(here, there) > radius / 2:  # shorter ones would be all head
-            ends = {"posA": tuple(here), "posB": tuple(there), "shrinkA": 0, "shrinkB": 0}
-            arrow = FancyArrowPatch(**ends, arrowstyle="-|>", mutation_scale=8, zorder=4)
+            ends = tuple(here), tuple(there)
+            arrow = FancyArrowPatch(*ends, shrinkA=0, shrinkB=0, arrowstyle="-|>", mutation_scale=8, zorder=4)
             _line(arrow, colour, 1.2)
             axes.add_patch(arrow)
     numbers = number_places(centres, around[:, 0], radius, axes.get_xlim(), sorted(axes.get_ylim()))
