@@ -1,0 +1,207 @@
+"""The recurrent attention model: equations, what may shape what, and independence of a world."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor
+
+from zoo.attention import CenterPolicy, LearnedPolicy, LocationPolicy, RandomPolicy
+from zoo.networks.image_classifiers import Convolutional, FullyConnected
+from zoo.networks.ram import RecurrentAttentionModel
+from zoo.networks.recurrent import GRU, LSTM, Rectified, RecurrentLayer
+from zoo.spec import DataSpec, ImageSpec
+
+CLASSES = ("one", "two", "three")
+SPEC = DataSpec("x", None, None, "", "", image=ImageSpec(channels=1, height=9, width=12, classes=CLASSES))
+LEARNED = partial(LearnedPolicy, std=0.2)
+
+
+def make(
+    *,
+    policy: Callable[..., LocationPolicy] = LEARNED,
+    recurrent: RecurrentLayer = Rectified,
+    channels: int = 1,
+    **changes: int,
+) -> RecurrentAttentionModel:
+    torch.manual_seed(0)
+    spec = DataSpec("x", None, None, "", "", image=ImageSpec(channels, 9, 12, CLASSES))
+    sizes = {"glimpses": 3, "glimpse_size": 4, "scales": 2, "glimpse_hidden_size": 5, "hidden_size": 6}
+    return RecurrentAttentionModel(spec=spec, policy=policy, recurrent=recurrent, **{**sizes, **changes})
+
+
+def images(count: int = 2, channels: int = 1, seed: int = 0) -> Tensor:
+    return torch.rand(count, channels, 9, 12, generator=torch.Generator().manual_seed(seed))
+
+
+def test_the_equations_of_the_paper() -> None:
+    """One episode by hand, in float64, from the text of sections 3.1 and 4."""
+    network = make().double()
+    image = images(1).double()
+    recognised = network.recognise(image)
+    weights = {name: value.detach() for name, value in network.named_parameters()}
+
+    def linear(name: str, value: Tensor) -> Tensor:
+        return weights[f"{name}.weight"] @ value + weights[f"{name}.bias"]
+
+    def relu(value: Tensor) -> Tensor:
+        return torch.where(value > 0, value, 0.0)
+
+    hidden = torch.zeros(6).double()
+    for glimpsed in recognised.glimpses:
+        location = linear("policy.linear", hidden).tanh()
+        torch.testing.assert_close(glimpsed.look.location[0, 0], location)
+        seen = network.sensor(network.sensor.prepare(image), location.reshape(1, 1, 2))
+        torch.testing.assert_close(glimpsed.glimpse[0, 0], seen[0, 0])
+        what = relu(linear("glimpse_network.what", seen.flatten()))
+        where = relu(linear("glimpse_network.where", location))
+        fed = relu(linear("glimpse_network.join_what", what) + linear("glimpse_network.join_where", where))
+        of_input = weights["core.layer.weight_ih_l0"] @ fed + weights["core.layer.bias_ih_l0"]
+        of_state = weights["core.layer.weight_hh_l0"] @ hidden + weights["core.layer.bias_hh_l0"]
+        torch.testing.assert_close(glimpsed.known[0, 0], hidden)
+        hidden = relu(of_input + of_state)
+        torch.testing.assert_close(glimpsed.hidden[0, 0], hidden)
+    torch.testing.assert_close(recognised.logits[0, 0], linear("action", hidden))
+
+
+@pytest.mark.parametrize("recurrent", [Rectified, LSTM, GRU])
+@pytest.mark.parametrize("channels", [1, 3])
+def test_shapes(recurrent: RecurrentLayer, channels: int) -> None:
+    network = make(recurrent=recurrent, channels=channels)
+    recognised = network.recognise(images(2, channels), episodes=5, sample=True)
+    assert recognised.logits.shape == (2, 5, 3)
+    assert len(recognised.glimpses) == 3
+    first = recognised.glimpses[0]
+    assert first.glimpse.shape == (2, 5, 2, channels, 4, 4)
+    assert first.known.shape == first.hidden.shape == (2, 5, 6)
+    assert first.look.location.shape == (2, 5, 2)
+    assert first.look.log_prob is not None
+    assert first.look.log_prob.shape == (2, 5)
+
+
+def test_episodes_with_an_image_are_independent_and_images_are_too() -> None:
+    network = make()
+    torch.manual_seed(1)
+    together = network.recognise(images(2), episodes=3, sample=True)
+    locations = torch.stack([glimpsed.look.location for glimpsed in together.glimpses], 2)
+    assert len({tuple(path) for path in locations.flatten(2).flatten(0, 1).tolist()}) == 6
+    # Each episode alone, led to the same places, ends with the same answer.
+    for row in range(2):
+        for episode in range(3):
+            path = iter(locations[row, episode])
+            network.policy.forward = lambda state, sample, path=path: CenterPolicy(state_size=6)(
+                state, sample=sample
+            )._replace(location=next(path).reshape(1, 1, 2))
+            alone = network.recognise(images(2)[row : row + 1])
+            torch.testing.assert_close(alone.logits[0, 0], together.logits[row, episode])
+
+
+def test_without_samples_nothing_is_random() -> None:
+    network = make()
+    first, second = (network.recognise(images(), episodes=2).logits for _ in range(2))
+    assert torch.equal(first, second)
+    assert torch.equal(first[:, 0], first[:, 1])
+
+
+def gradients(network: RecurrentAttentionModel, loss: Tensor) -> set[str]:
+    """The parts that a loss shapes."""
+    network.zero_grad()
+    loss.backward()
+    moved = {
+        name for name, value in network.named_parameters() if value.grad is not None and value.grad.any()
+    }
+    return {name.partition(".")[0] for name in moved}
+
+
+@pytest.mark.parametrize("recurrent", [Rectified, LSTM])
+def test_labels_shape_all_but_the_location_network_and_rewards_shape_nothing_else(
+    recurrent: RecurrentLayer,
+) -> None:
+    """Section 3.2: supervised learning must not reach `f_l` through the location, nor REINFORCE leave it."""
+    network = make(recurrent=recurrent)
+    recognised = network.recognise(images(8), episodes=4, sample=True)
+    answer = recognised.logits.log_softmax(-1)[..., 0].sum()
+    assert gradients(network, answer) == {"glimpse_network", "core", "action"}
+    recognised = network.recognise(images(8), episodes=4, sample=True)
+    log_prob = sum(glimpsed.look.log_prob.sum() for glimpsed in recognised.glimpses)  # type: ignore[union-attr]
+    assert gradients(network, log_prob) == {"policy"}
+    for glimpsed in recognised.glimpses:
+        assert not glimpsed.look.location.requires_grad
+
+
+@pytest.mark.parametrize("policy", [RandomPolicy, CenterPolicy])
+def test_controls_of_the_policy_have_nothing_to_learn_there(policy: Callable[..., LocationPolicy]) -> None:
+    network = make(policy=policy)
+    assert not list(network.policy.parameters())
+    recognised = network.recognise(images(50), sample=True)
+    locations = torch.stack([glimpsed.look.location for glimpsed in recognised.glimpses])
+    if policy is CenterPolicy:
+        assert not locations.any()
+    else:
+        assert locations.std() == pytest.approx(3**-0.5, abs=0.05)
+    assert all(glimpsed.look.log_prob is None for glimpsed in recognised.glimpses)
+
+
+def test_the_agent_sees_what_the_world_shows_at_that_moment() -> None:
+    """Its loop knows no image: what changes between two looks is seen by the second."""
+    network, shown = make(policy=CenterPolicy), [images(2)]
+    seen = []
+    for glimpsed in network.episode(lambda: shown[-1], 3):
+        seen.append(glimpsed)
+        shown.append(shown[-1].flip(-1))  # the world moves on
+    first, second, third = (glimpsed.glimpse for glimpsed in seen)
+    torch.testing.assert_close(first.flip(-1), second)
+    torch.testing.assert_close(first, third)
+    assert not torch.equal(first, second)
+
+
+def test_images_that_stand_still_are_prepared_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    network, prepared = make(), []
+    prepare = network.sensor.prepare
+    monkeypatch.setattr(network.sensor, "prepare", lambda given: prepared.append(1) or prepare(given))
+    network.recognise(images())
+    assert len(prepared) == 1
+
+
+@pytest.mark.parametrize(
+    ("network", "parameters"),
+    [
+        (lambda: FullyConnected(spec=SPEC, hidden_size=7), 108 * 7 + 7 + 7 * 7 + 7 + 7 * 3 + 3),
+        (
+            lambda: Convolutional(spec=SPEC, filters=2, filter_size=4, stride=3, hidden_size=7),
+            2 * 16 + 2 + (2 * 2 * 3) * 7 + 7 + 7 * 3 + 3,  # 2 x 3 places
+        ),
+    ],
+    ids=["fully connected", "convolutional"],
+)
+def test_networks_that_see_whole_images(
+    network: Callable[[], FullyConnected | Convolutional], parameters: int
+) -> None:
+    built = network()
+    assert sum(weight.numel() for weight in built.parameters()) == parameters
+    recognised = built.recognise(images(), episodes=4, sample=True)
+    assert recognised.logits.shape == (2, 1, 3)
+    assert recognised.glimpses == ()
+
+
+@pytest.mark.parametrize(
+    ("build", "reason"),
+    [
+        (lambda: make(glimpses=0), "glimpses must be at least 1, got 0"),
+        (lambda: make(hidden_size=0), "hidden_size must be at least 1, got 0"),
+        (lambda: make(glimpse_size=0), "size=0"),
+        (lambda: FullyConnected(spec=SPEC, hidden_size=0), "hidden_size must be at least 1, got 0"),
+        (
+            lambda: Convolutional(spec=SPEC, filters=2, filter_size=10, stride=3, hidden_size=7),
+            "filter_size must fit into the image of 9 x 12, got 10",
+        ),
+        (
+            lambda: FullyConnected(spec=DataSpec("dates", None, None, "", ""), hidden_size=4),
+            "dates has no images",
+        ),
+    ],
+)
+def test_what_cannot_be_built_is_refused(build: Callable[[], object], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        build()
