@@ -22,7 +22,8 @@ from zoo.spec import DataSpec
 class GlimpseNetwork(nn.Module):
     """`f_g`: what was seen and where, `g = Rect(Linear(h_g) + Linear(h_l))` (section 4).
 
-    `h_g = Rect(Linear(ρ(x, l)))` and `h_l = Rect(Linear(l))`.
+    `h_g = Rect(Linear(ρ(x, l)))` and `h_l = Rect(Linear(l))`. Weights begin as He et al. 2015 advise for
+    rectified units; the paper does not say how its own did.
 
     Args:
         glimpse_size: numbers in one glimpse, of all scales and channels.
@@ -34,6 +35,9 @@ class GlimpseNetwork(nn.Module):
         super().__init__()
         self.what, self.where = nn.Linear(glimpse_size, hidden_size), nn.Linear(2, hidden_size)
         self.join_what, self.join_where = (nn.Linear(hidden_size, output_size) for _ in range(2))
+        for layer in (self.what, self.where, self.join_what, self.join_where):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+            nn.init.zeros_(layer.bias)
 
     def forward(self, glimpse: Tensor, location: Tensor) -> Tensor:
         """`(N, k, C, g, g)` and `(N, 2)` to `(N, output_size)`."""

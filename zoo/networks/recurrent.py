@@ -85,13 +85,23 @@ class LSTM(Recurrent):
 
 
 class Rectified(Recurrent):
-    """`h_t = Rect(Linear(h_{t-1}) + Linear(g_t))` (Mnih et al. 2014, section 4, "core network")."""
+    """`h_t = Rect(Linear(h_{t-1}) + Linear(g_t))` (Mnih et al. 2014, section 4, "core network").
+
+    The paper does not say with which weights it begins. Here the state is first kept as it is (Le et al. 2015,
+    "a simple way to initialize recurrent networks of rectified linear units"): with torch's small weights it
+    would forget a glimpse within few steps.
+    """
 
     parts = 1
 
     def __init__(self, *, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size=input_size, hidden_size=hidden_size)
         self.layer = nn.RNN(input_size, hidden_size, nonlinearity="relu", batch_first=True)
+        of_input, of_state, *biases = _weights(self.layer)
+        nn.init.kaiming_normal_(of_input, nonlinearity="relu")
+        nn.init.eye_(of_state)
+        for bias in biases:
+            nn.init.zeros_(bias)
 
     def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
         """See `Recurrent`."""
