@@ -87,9 +87,9 @@ class LSTM(Recurrent):
 class Rectified(Recurrent):
     """`h_t = Rect(Linear(h_{t-1}) + Linear(g_t))` (Mnih et al. 2014, section 4, "core network").
 
-    The paper does not say with which weights it begins. Here the state is first kept as it is (Le et al. 2015,
-    "a simple way to initialize recurrent networks of rectified linear units"): with torch's small weights it
-    would forget a glimpse within few steps.
+    The paper does not say with which weights it begins. Here it first keeps its state as it is (Le et al.
+    2015, "a simple way to initialize recurrent networks of rectified linear units"): with torch's small
+    weights it would forget a glimpse within few steps.
     """
 
     parts = 1

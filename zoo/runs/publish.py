@@ -34,9 +34,17 @@ _METRICS = (
     "exact_match",
     "alignment_accuracy",
     "majority_exact_match",
+    "error",
+    "error_1_sample",
+    "error_10_samples",
+    "majority_error",
+    "catch_rate",
+    "catch_rate_standard_error",
 )
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
-_OF_EFFECTS = ("bleu", "bleu_tok_lc", "exact_match")
+_OF_EFFECTS = ("bleu", "bleu_tok_lc", "exact_match", "error", "catch_rate")
+_SPEEDS = ("tokens", "images", "games")
+"""What a speed is told in, the first that was measured."""
 _NOT_SPECIAL = (
     *("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks."),
     *("data.train=", "data.val=", "data.test=", "data.images.path="),
@@ -160,7 +168,9 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
         and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
     ]
     heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
-    lines = [["run", "seeds", *heads, "parameters", "minutes", "tokens/s"]]
+    counted = next(iter(groups.values()))[0]["per_second"]
+    speed = next((name for name in _SPEEDS if name in counted), _SPEEDS[0])
+    lines = [["run", "seeds", *heads, "parameters", "minutes", f"{speed}/s"]]
     for group in groups.values():
         values = [[row.get(split, {}).get(metric) for row in group] for split, metric in columns]
         lines.append(
@@ -173,7 +183,7 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
                 ),
                 f"{group[0]['parameters']:,}",
                 _spread([row["seconds"] / 60 for row in group], digits=1),
-                f"{statistics.fmean(row['per_second'].get('tokens', 0.0) for row in group):,.0f}",
+                f"{statistics.fmean(row['per_second'].get(speed, 0.0) for row in group):,.0f}",
             ]
         )
     machine = next(iter(groups.values()))[0]["machine"]
