@@ -161,8 +161,8 @@ def make_recogniser(
     network = instantiate(model, "model")(spec=spec)
     built = instantiate(task, "task")(network=network, spec=spec)
     with torch.no_grad():
-        for weight in built.parameters():
-            weight.mul_(3.0)  # opinions strong enough to differ from image to image
+        for weight in built.parameters():  # opinions strong enough to differ from image to image
+            weight.mul_(3.0 if weight.ndim == 2 else 0.0)
     AtomicIO().save_checkpoint(
         {
             "global_step": 7,
@@ -176,7 +176,8 @@ def make_recogniser(
 
 
 def draw_picture(path: Path, seed: int = 0, size: tuple[int, int] = (16, 12), mode: str = "L") -> Path:
-    """Writes a picture of noise, of this width and height, and returns its path."""
-    levels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 4), dtype=np.uint8)
+    """Writes a picture of four patches, of about this width and height, and returns its path."""
+    blocks = np.random.default_rng(seed).integers(0, 256, (2, 2, 4), dtype=np.uint8)
+    levels = np.kron(blocks, np.ones((size[1] // 2, size[0] // 2, 1), dtype=np.uint8))
     Image.fromarray(levels[..., 0] if mode == "L" else levels[..., : len(mode)]).save(path)
     return path

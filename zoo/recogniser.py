@@ -110,4 +110,8 @@ def plot_glimpses(
         with recogniser.autocast():
             groups[name] = recogniser.task.paths(recogniser._read(pictures))
     path = Path(path)
-    write_bytes(path, render(glimpse_sheet(groups), path.suffix[1:].lower()))
+    try:
+        sheet = glimpse_sheet(groups)
+    except ValueError as error:  # the models do not look alike
+        raise ValueError(f"cannot draw {path}: {error}") from error
+    write_bytes(path, render(sheet, path.suffix[1:].lower()))

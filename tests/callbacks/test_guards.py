@@ -64,10 +64,10 @@ def test_out_of_memory_with_images_names_what_makes_them_fewer(stage: str) -> No
     advice.on_exception(trainer, task, early)
     assert early.__notes__[0].startswith("memory ran out on the first batch. Lower the batch, raising ")
     getattr(advice, f"on_{stage}_batch_start")(trainer, task, images, 7)
-    error = MemoryError()
+    error, named = MemoryError(), "training" if stage == "train" else stage
     advice.on_exception(trainer, task, error)
     assert error.__notes__ == [
-        f"memory ran out on {'training' if stage == 'train' else stage} batch 7: 5 images of 3 x 20 x 30. Lower "
+        f"memory ran out on {named} batch 7: 5 images of 3 x 20 x 30. Lower "
         "data.batch_size (now 5), raising trainer.accumulate_grad_batches to keep the batch's effect, or "
         "task.episodes, or model.hidden_size; on a GPU bf16-mixed precision halves what activations need"
     ]

@@ -358,8 +358,8 @@ TEXT, IMAGES = "pairs of sentences", "images of classes"
         (["model=ram", "task.reinforce.discount=2"], "task.reinforce.discount: must be from 0 to 1, got 2"),
         (
             ["model=ram", "task.monitor=val/eror"],
-            "task.monitor: val/eror is not measured: there is no such metric; did you mean val/error? allowed: "
-            "val/error, val/error_10_samples, val/error_1_sample, val/loss, val/saturation",
+            "task.monitor: val/eror is not measured: there is no such metric; did you mean val/error? "
+            "allowed: val/error, val/error_10_samples, val/error_1_sample, val/loss, val/saturation",
         ),
         (
             ["model=fully_connected", "task.monitor=val/error_1_sample"],
@@ -368,7 +368,7 @@ TEXT, IMAGES = "pairs of sentences", "images of classes"
         ),
         (
             ["model=ram", "callbacks=translation", "~callbacks.samples"],
-            f"callbacks.alignments: shows {TEXT}, but the data has {IMAGES}; leave it out, or leave callbacks=",
+            f"callbacks.alignments: shows {TEXT}, but the data has {IMAGES}; leave it out, or leave c",
         ),
         (["callbacks=recognition"], f"callbacks.glimpses: shows {IMAGES}, but the data has {TEXT}; "),
         (

@@ -65,12 +65,17 @@ class GlimpseFigures(Callback):
         items = task.predictions[split]
         if not trainer.is_global_zero or task.policy is None or not items:
             return
-        groups = {}
-        for heading, is_right in (("right", True), ("wrong", False)):
-            chosen = [item["id"] for item in items if (item["prediction"] in item["references"]) is is_right]
-            if chosen:
-                batch = trainer.datamodule.batch(split, chosen[: self._images])  # type: ignore[attr-defined]
-                groups[heading] = task.paths(batch.images, batch.labels)
+        chosen = []
+        for is_right in (True, False):
+            alike = [item["id"] for item in items if (item["prediction"] in item["references"]) is is_right]
+            chosen += alike[: self._images]
+        batch = trainer.datamodule.batch(split, chosen)  # type: ignore[attr-defined]
+        paths = task.paths(batch.images, batch.labels)
+        # What looks anywhere may look elsewhere and say something else now, so what is drawn decides.
+        groups = {
+            "right": [path for path in paths if path.prediction == path.label],
+            "wrong": [path for path in paths if path.prediction != path.label],
+        }
         image = task.spec.images
         locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
         figures = {
