@@ -86,7 +86,12 @@ def learned(state_size: int) -> LearnedPolicy:
 
 
 def fit(
-    tmp_path: Path, policy: Any, callback: Callback, loggers: list[Logger], says: str | None = None, **how: Any
+    tmp_path: Path,
+    policy: Any,
+    callback: Callback,
+    loggers: list[Logger],
+    says: str | None = None,
+    **how: Any,
 ) -> pl.Trainer:
     """Two steps an epoch and a validation behind each, then a test; `says` is all that the network says."""
     torch.manual_seed(0)
@@ -148,9 +153,7 @@ def test_right_and_wrong_ones_stand_apart(tmp_path: Path, drawn: list[tuple[str,
     assert groups == {"right": [("bright", "bright")] * 3, "wrong": [("bright", "dark")] * 3}
 
 
-def test_what_looks_anywhere_stands_where_it_belongs(
-    tmp_path: Path, drawn: list[tuple[str, Groups]]
-) -> None:
+def test_what_looks_anywhere_stands_where_it_belongs(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
     """It is asked again for the drawing, and may change its mind."""
     figures = GlimpseFigures(folder=tmp_path, images=4, every_n_validations=1)
     fit(tmp_path, lambda size: RandomPolicy(state_size=size), figures, [])
@@ -161,20 +164,15 @@ def test_what_looks_anywhere_stands_where_it_belongs(
         assert groups["right"] or groups["wrong"]
 
 
-class _AllRight(Callback):
-    """Behind a validation says that all was right, as a perfect model would."""
-
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        items: list[dict[str, Any]] = pl_module.predictions["val"]  # type: ignore[assignment, operator, index]
-        pl_module.predictions["val"] = [  # type: ignore[operator, index]
-            item for item in items if item["prediction"] in item["references"]
-        ]
-
-
 def test_none_wrong_at_all(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
     class Perfect(GlimpseFigures):
-        def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-            _AllRight().on_validation_end(trainer, pl_module)
+        """Finds only what was right, as behind a perfect model."""
+
+        def on_validation_end(self, trainer: pl.Trainer, pl_module: Any) -> None:
+            items = pl_module.predictions["val"]
+            pl_module.predictions["val"] = [
+                item for item in items if item["prediction"] in item["references"]
+            ]
             super().on_validation_end(trainer, pl_module)
 
     fit(tmp_path, learned, Perfect(folder=tmp_path, every_n_validations=3), [], "dark")
