@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from PIL import Image
 from tokenizers import Tokenizer
 
 from data.vocabulary import Characters
 from zoo.config.instantiate import instantiate
 from zoo.runs.checkpoint import contents
 from zoo.runs.checkpoint_io import AtomicIO
-from zoo.spec import DataSpec, TextSpec
+from zoo.spec import DataSpec, ImageSpec, TextSpec
 
 SOURCE, TARGET = Characters().build(["abcdefgh ijk"], ["zyxwvuts 0123"])
 SPEC = DataSpec(
@@ -19,6 +21,16 @@ SPEC = DataSpec(
     target=TextSpec(tokenizer=TARGET, size=Tokenizer.from_str(TARGET).get_vocab_size(), maximum_length=40),
     test_hash="0" * 64,
     vocabulary_hash="1" * 64,
+)
+
+
+IMAGES = DataSpec(
+    name="signs",
+    source=None,
+    target=None,
+    test_hash="2" * 64,
+    vocabulary_hash="3" * 64,
+    image=ImageSpec(channels=1, height=12, width=16, classes=("circle", "cross", "square")),
 )
 
 
@@ -104,3 +116,68 @@ def make_run(folder: Path, *, seed: int = 0, **options: Any) -> Path:
         folder / "checkpoints" / "best.ckpt",
     )
     return folder
+
+
+def make_recogniser(
+    folder: Path, *, seed: int = 0, policy: str = "learned", glimpses: int = 3, spec: DataSpec = IMAGES
+) -> Path:
+    """Writes the checkpoint of a model that recognises images, as `make_run` does.
+
+    Args:
+        folder: the run's.
+        seed: of the weights.
+        policy: `learned` or `random`; `none` makes a network that sees whole images.
+        glimpses: looks at an image.
+        spec: the images.
+    """
+    policies = {
+        "learned": part("zoo.attention.LearnedPolicy", std=0.1),
+        "random": part("zoo.attention.RandomPolicy"),
+    }
+    model = (
+        part("zoo.networks.image_classifiers.FullyConnected", hidden_size=8)
+        if policy == "none"
+        else part(
+            "zoo.networks.ram.RecurrentAttentionModel",
+            policy=policies[policy],
+            recurrent=part("zoo.networks.recurrent.Rectified"),
+            glimpses=glimpses,
+            glimpse_size=4,
+            scales=2,
+            glimpse_hidden_size=8,
+            hidden_size=8,
+        )
+    )
+    reinforce = {"baseline": part("zoo.attention.LearnedBaseline"), "weight": 1.0, "discount": 1.0}
+    task = part(
+        "zoo.tasks.recognition.RecognitionTask",
+        optimizer=part("torch.optim.Adam", lr=0.001),
+        scheduler=None,
+        episodes=1,
+        reinforce=reinforce,
+        monitor="val/error",
+    )
+    torch.manual_seed(seed)
+    network = instantiate(model, "model")(spec=spec)
+    built = instantiate(task, "task")(network=network, spec=spec)
+    with torch.no_grad():
+        for weight in built.parameters():  # opinions strong enough to differ from image to image
+            weight.mul_(3.0 if weight.ndim == 2 else 0.0)
+    AtomicIO().save_checkpoint(
+        {
+            "global_step": 7,
+            "state_dict": built.state_dict(),
+            "callbacks": {"ModelCheckpoint": {"monitor": "val/error"}},
+            "zoo": contents({"name": "small", "model": model, "task": task}, spec, {"val/error": 0.25}),
+        },
+        folder / "checkpoints" / "best.ckpt",
+    )
+    return folder
+
+
+def draw_picture(path: Path, seed: int = 0, size: tuple[int, int] = (16, 12), mode: str = "L") -> Path:
+    """Writes a picture of four patches, of about this width and height, and returns its path."""
+    blocks = np.random.default_rng(seed).integers(0, 256, (2, 2, 4), dtype=np.uint8)
+    levels = np.kron(blocks, np.ones((size[1] // 2, size[0] // 2, 1), dtype=np.uint8))
+    Image.fromarray(levels[..., 0] if mode == "L" else levels[..., : len(mode)]).save(path)
+    return path

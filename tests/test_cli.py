@@ -116,7 +116,7 @@ def test_of_several_runs_it_is_said_which_was_cut_off(runs: Path) -> None:
 
 def test_mistakes_in_what_is_to_be_translated(runs: Path, tmp_path: Path) -> None:
     first = runs / "first"
-    assert f"no sentence after {first}" in _fails("predict", first)
+    assert f"no sentence or picture after {first}" in _fails("predict", first)
     assert "is not a run" in _fails("predict", "just a sentence")
     assert "is not a run" in _fails("predict", "a long sentence " * 100)
     assert f"is not a run; did you mean {first}?" in _fails("predict", runs / "frist")

@@ -53,6 +53,17 @@ class TranslationBatch(NamedTuple):
         pairs = len(self.index)
         return {"tokens": self.target.lengths.sum() - pairs, "sentences": pairs}  # BOS is not predicted
 
+    @property
+    def shape(self) -> str:
+        """Its size in words, for messages."""
+        sides = (self.source.ids, self.target.ids)
+        return ", ".join(f"{len(ids)} sentences x {ids.shape[1]} tokens" for ids in sides)
+
+    @property
+    def memory_keys(self) -> tuple[str, ...]:
+        """Settings that decide how much memory it takes, that of its size first."""
+        return ("data.batch_tokens", "data.maximum_length", "model.hidden_size", "decoding.beam_size")
+
 
 class ImageBatch(NamedTuple):
     """Images of classes.
@@ -73,6 +84,17 @@ class ImageBatch(NamedTuple):
     def amounts(self) -> dict[str, Tensor | int]:
         """What to measure speed by."""
         return {"images": len(self.index)}
+
+    @property
+    def shape(self) -> str:
+        """Its size in words, for messages."""
+        channels, height, width = self.images.shape[1:]
+        return f"{len(self.images)} images of {channels} x {height} x {width}"
+
+    @property
+    def memory_keys(self) -> tuple[str, ...]:
+        """Settings that decide how much memory it takes, that of its size first."""
+        return ("data.batch_size", "task.episodes", "model.hidden_size")
 
 
 def decoder_pair(target: Padded) -> tuple[Padded, Padded]:

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -20,13 +20,12 @@ from rich.progress import (
 from rich.text import Text
 
 from zoo.clear_errors import clear_errors
+from zoo.cli_load import load_runs
+from zoo.cli_predict_pictures import pictures_behind, predict_pictures
 
 if TYPE_CHECKING:
-    from zoo.recogniser import Recogniser
     from zoo.tasks.translation import Translation
     from zoo.translator import Translator
-
-Kind = TypeVar("Kind")
 
 WINDOW = 1024
 """Lines that are sorted by length and translated together; their output is written before the next ones.
@@ -72,83 +71,36 @@ def predict(
 ) -> None:
     """Translate sentences, or recognise pictures, with trained models."""
     with clear_errors():
-        if pictures := _pictures(arguments, file):
+        if file is None and (pictures := pictures_behind(arguments)):
             runs = arguments[: -len(pictures)]
-        else:
-            runs, sentence = _split(arguments, file)
-            texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
+            predict_pictures(runs, pictures, nbest=nbest, plot=plot, device=device, precision=precision)
+            return
+        runs, sentence = _split(arguments, file)
+        texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
 
         from zoo.predictor import check_picture
-        from zoo.recogniser import Recogniser, plot_glimpses
         from zoo.translator import Translator, plot_side_by_side
 
         if plot is not None:  # before the long work
             check_picture(plot)
-            if not pictures and (len(texts) != 1 or not texts[0]):
+            if len(texts) != 1 or not texts[0]:
                 raise ValueError(f"--plot draws one sentence, got {sum(map(bool, texts))}")
-        if pictures:
-            recognisers = _load(runs, Recogniser, pictures[0], device=device, precision=precision)
-            _print_classes(recognisers, pictures, nbest)
-            if plot is not None:
-                plot_glimpses(recognisers, pictures, plot)
-                print(f"drew {plot}", file=sys.stderr)
-            return
-        given = file or ("standard input" if sentence is None else sentence)
-        translators = _load(runs, Translator, given, device=device, precision=precision)
+        otherwise = _not_for_pictures(sentence, file)
+        translators = load_runs(runs, Translator, otherwise, device=device, precision=precision)
         _print_translations(translators, texts, nbest)
         if plot is not None:
             for picture in plot_side_by_side(translators, texts[0], plot):
                 print(f"drew {picture}", file=sys.stderr)
 
 
-def _pictures(arguments: Sequence[str], file: str | None) -> list[str]:
-    """The files behind the runs: what is there, is no folder and no checkpoint."""
-    pictures: list[str] = []
-    for argument in reversed(arguments if file is None else ()):
-        if not os.path.isfile(argument) or argument.endswith(".ckpt"):
-            break
-        pictures.insert(0, argument)
-    return pictures if len(pictures) < len(arguments) else []
+def _not_for_pictures(sentence: str | None, file: str | None) -> str:
+    """What to say of a model that recognises pictures and was given this."""
+    from zoo.runs.checkpoint import nearest
 
-
-def _load(runs: Sequence[str], kind: type[Kind], given: str, **how: str | None) -> dict[str, Kind]:
-    """Loads runs by the names that they are told apart by, and refuses those that are of another kind.
-
-    Args:
-        runs: folders or files.
-        kind: of predictor, as what was given asks for.
-        given: the sentence or the file, for the message.
-        how: device and precision.
-    """
-    from zoo.loading import load
-    from zoo.predictor import run_name
-    from zoo.recogniser import Recogniser
-
-    loaded: dict[str, Kind] = {}
-    for run in runs:
-        predictor = load(run, **how)  # type: ignore[arg-type]
-        if not isinstance(predictor, kind):
-            needs = (
-                "recognises pictures: give a file"
-                if isinstance(predictor, Recogniser)
-                else "translates: give a sentence, or --file FILE"
-            )
-            raise ValueError(f"the model of {run} {needs}, not {given}")
-        print(f"using {predictor.checkpoint}", file=sys.stderr)
-        name = run_name(predictor.checkpoint.path)
-        loaded[name if name not in loaded else str(run)] = predictor
-    return loaded
-
-
-def _print_classes(recognisers: "Mapping[str, Recogniser]", pictures: Sequence[str], nbest: int) -> None:
-    """A line for each class, name and probability; before it run and picture, where there are several."""
-    found = {name: recogniser.predict(pictures, nbest) for name, recogniser in recognisers.items()}
-    for number, picture in enumerate(pictures):
-        for name, recognitions in found.items():
-            run = [name] if len(recognisers) > 1 else []
-            where = [*run, *([picture] if len(pictures) > 1 else [])]
-            for recognition in recognitions[number]:
-                print("\t".join([*where, recognition.label, f"{recognition.probability:.4f}"]))
+    if sentence is None:
+        given = "--file" if file else "standard input"
+        return f"recognises pictures: give their files behind the run, instead of {given}"
+    return f"recognises pictures, and there is no file {sentence!r}{nearest(Path(sentence))}"
 
 
 def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | None]:
@@ -157,7 +109,10 @@ def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | Non
 
     runs, sentence = (arguments, None) if file is not None else (arguments[:-1], arguments[-1])
     if sentence is not None and os.path.exists(sentence):
-        raise ValueError(f"no sentence after {sentence}: give one, or --file FILE, or - for standard input")
+        raise ValueError(
+            f"no sentence or picture after {sentence}: give one, or --file FILE, or - for standard input; "
+            "of a folder of pictures, give its files"
+        )
     if not runs:
         raise ValueError(
             f"{sentence!r} is not a run{nearest(Path(str(sentence)))} (a run's folder or a .ckpt file "

@@ -14,6 +14,8 @@ from zoo.tasks.recognition import RecognitionTask
 
 _TOGETHER = 64
 """Pictures that are looked at together."""
+MOST_DRAWN = 16
+"""Paths that a drawing has room for."""
 
 
 class Recognition(NamedTuple):
@@ -29,7 +31,7 @@ class Recognition(NamedTuple):
 
 
 class Recogniser(Predictor[RecognitionTask]):
-    """A trained model, ready to recognise. It looks at the most likely places; nothing is sampled."""
+    """A trained model, ready to recognise. A policy that learned looks at the most likely places."""
 
     def __call__(self, picture: str | Path) -> str:
         """What a picture shows most likely."""
@@ -50,9 +52,8 @@ class Recogniser(Predictor[RecognitionTask]):
         """
         if nbest < 1:
             raise ValueError(f"nbest must be at least 1, got {nbest}")
-        read = self._read(pictures)
         found = []
-        for images in read.split(_TOGETHER):
+        for images in self._read(pictures).split(_TOGETHER) if pictures else ():
             with torch.no_grad(), self.autocast():
                 logits = self.task.network.recognise(images.to(self.task.device)).logits[:, 0]
             probabilities, classes = logits.float().softmax(-1).sort(-1, descending=True)
@@ -79,7 +80,7 @@ class Recogniser(Predictor[RecognitionTask]):
 
     def _read(self, pictures: Sequence[str | Path]) -> torch.Tensor:
         images = [read_image(picture, self.task.spec.images) for picture in pictures]
-        return as_float(torch.stack(images)) if images else torch.empty(0)
+        return as_float(torch.stack(images))
 
 
 def plot_glimpses(
@@ -93,14 +94,24 @@ def plot_glimpses(
         path: the drawing; its ending says the format.
 
     Raises:
-        ValueError: a model sees whole images, or a file cannot be read or written.
+        ValueError: a model sees whole images, the paths are more than 16 or of different lengths, or a file
+            cannot be read or written.
     """
     check_picture(path)
-    groups = {}
+    if (paths := len(recognisers) * len(pictures)) > MOST_DRAWN:
+        raise ValueError(
+            f"cannot draw {path}: it has room for {MOST_DRAWN} paths of glimpses, not for {paths}"
+        )
     for name, recogniser in recognisers.items():
         if recogniser.task.policy is None:
             raise ValueError(f"cannot draw {path}: the model of {name} sees whole images, without glimpses")
+    groups = {}
+    for name, recogniser in recognisers.items():
         with recogniser.autocast():
             groups[name] = recogniser.task.paths(recogniser._read(pictures))
     path = Path(path)
-    write_bytes(path, render(glimpse_sheet(groups), path.suffix[1:].lower()))
+    try:
+        sheet = glimpse_sheet(groups)
+    except ValueError as error:  # the models do not look alike
+        raise ValueError(f"cannot draw {path}: {error}") from error
+    write_bytes(path, render(sheet, path.suffix[1:].lower()))

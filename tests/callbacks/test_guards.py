@@ -3,6 +3,7 @@
 import random
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from data.batching import BatchLoader, TokenBatches
+from zoo.batch import ImageBatch
 from zoo.callbacks import LastCheckpoint, MemoryAdvice, RandomState
 
 
@@ -48,7 +50,36 @@ def test_out_of_memory_names_the_batch_and_what_to_lower(
         fit(_OutOfMemory(error, stage), [MemoryAdvice()])
     (advice,) = raised.value.__notes__
     assert f"on {stage} batch {number}: 3 sentences x 4 tokens, 3 sentences x 4 tokens." in advice
-    assert "data.batch_tokens" in advice
+    assert "Lower data.batch_tokens, raising trainer.accumulate_grad_batches" in advice
+    assert ", or data.maximum_length, or model.hidden_size, or decoding.beam_size; " in advice
+
+
+@pytest.mark.parametrize("stage", ["train", "validation", "test"])
+def test_out_of_memory_with_images_names_what_makes_them_fewer(stage: str) -> None:
+    images = ImageBatch(torch.arange(5), torch.zeros(5, 3, 20, 30), torch.zeros(5), [])
+    advice = MemoryAdvice()
+    trainer: Any = SimpleNamespace(datamodule=SimpleNamespace(batch_size=5))
+    task: Any = None
+    early = MemoryError()
+    advice.on_exception(trainer, task, early)
+    assert early.__notes__[0].startswith("memory ran out on the first batch. Lower the batch, raising ")
+    getattr(advice, f"on_{stage}_batch_start")(trainer, task, images, 7)
+    error, named = MemoryError(), "training" if stage == "train" else stage
+    advice.on_exception(trainer, task, error)
+    assert error.__notes__ == [
+        f"memory ran out on {named} batch 7: 5 images of 3 x 20 x 30. Lower "
+        "data.batch_size (now 5), raising trainer.accumulate_grad_batches to keep the batch's effect, or "
+        "task.episodes, or model.hidden_size; on a GPU bf16-mixed precision halves what activations need"
+    ]
+
+
+def test_advice_on_a_batch_that_says_nothing_of_itself() -> None:
+    advice, error, nobody = MemoryAdvice(), MemoryError(), SimpleNamespace(datamodule=None)
+    advice.on_train_batch_start(nobody, nobody, [1, 2], 0)  # type: ignore[arg-type]
+    advice.on_exception(nobody, nobody, error)  # type: ignore[arg-type]
+    assert error.__notes__[0].startswith(
+        "memory ran out on training batch 0: of unknown size. Lower the batch, "
+    )
 
 
 def test_other_errors_get_no_advice(fit: Fit) -> None:

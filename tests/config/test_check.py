@@ -323,6 +323,103 @@ def test_the_direction_follows_from_the_metric(
     assert config["scheduler"].get("mode") in (None, mode)
 
 
+TEXT, IMAGES = "pairs of sentences", "images of classes"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            ["model=ram", "data=dates"],
+            f"data: has {TEXT}, but RecognitionTask takes {IMAGES}; take another data=, or another model=",
+        ),
+        (
+            ["model=seq2seq", "data=digits"],
+            f"data: has {IMAGES}, but TranslationTask takes {TEXT}; take another data=, or another model=",
+        ),
+        (["model=transformer", "data=mnist"], f"data: has {IMAGES}, but TranslationTask takes {TEXT}; "),
+        (["task=recognition"], f"data: has {TEXT}, but RecognitionTask takes {IMAGES}; "),
+        (["model=ram", "attention=dot"], "attention: attention=dot changes nothing: the model has no att"),
+        (["model=ram", "selection=soft"], "selection: selection=soft changes nothing: the model has no att"),
+        (["model=ram", "decoding=greedy"], "decoding: decoding=greedy changes nothing: the task writes no"),
+        (["policy=random"], "policy: policy=random changes nothing: the model does not choose where to look"),
+        (
+            ["model=convolutional", "policy=learned"],
+            "policy: policy=learned changes nothing: the model does not choose where to look; leave it out",
+        ),
+        (["model=ram", "policy.std=0"], "policy.std: LearnedPolicy: std=0, must be above 0"),
+        (["model=ram", "model.glimpses=0"], "model.glimpses: must be at least 1, got 0"),
+        (
+            ["model=convolutional", "model.filter_size=99"],
+            "model.filter_size: must fit into the image of 24 x 24, got 99",
+        ),
+        (["model=ram", "task.episodes=0"], "task.episodes: must be at least 1, got 0"),
+        (["model=ram", "task.reinforce.weight=0"], "task.reinforce.weight: must be above 0, got 0"),
+        (["model=ram", "task.reinforce.discount=2"], "task.reinforce.discount: must be from 0 to 1, got 2"),
+        (
+            ["model=ram", "task.monitor=val/eror"],
+            "task.monitor: val/eror is not measured: there is no such metric; did you mean val/error? "
+            "allowed: val/error, val/error_10_samples, val/error_1_sample, val/loss, val/saturation",
+        ),
+        (
+            ["model=fully_connected", "task.monitor=val/error_1_sample"],
+            "task.monitor: val/error_1_sample is not measured: the model takes no glimpses; did you mean "
+            "val/error? allowed: val/error, val/loss",
+        ),
+        (
+            ["model=ram", "callbacks=translation", "~callbacks.samples"],
+            f"callbacks.alignments: shows {TEXT}, but the data has {IMAGES}; leave it out, or leave c",
+        ),
+        (["callbacks=recognition"], f"callbacks.glimpses: shows {IMAGES}, but the data has {TEXT}; "),
+        (
+            ["model=ram", "callbacks.glimpses.images=9"],
+            "callbacks.glimpses.images: must be from 1 to 8, got 9",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_said_where_images_are_recognised(
+    configure: Callable[..., Config], line: list[str], message: str
+) -> None:
+    text = said(lambda: check(configure(*line, "trainer=cpu"), line))
+    assert text.startswith("1 problem in the configuration, nothing was run:\n  - ")
+    assert message in text
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        ["model=ram", "policy=random", "task.monitor=val/error_10_samples"],
+        ["model=ram", "policy=learned", "policy.std=0.2", "task.monitor=val/saturation"],
+        ["model=fully_connected", "data=mnist", "task.monitor=val/loss"],
+        ["model=convolutional", "~callbacks.glimpses"],
+    ],
+    ids=" ".join,
+)
+def test_what_recognises_images_and_is_fine(configure: Callable[..., Config], line: list[str]) -> None:
+    config = configure(*line, "trainer=cpu")
+    check(config, line)
+    assert config["callbacks"]["best"]["mode"] == "min"
+
+
+def test_parts_that_only_some_models_take_may_be_missing(config: Config) -> None:
+    """A checkpoint of a model without a policy names none; every other part is missed by its name."""
+    for name in ("decoding", "attention", "selection"):
+        assert name in config
+        del config[name]
+    assert "policy" not in config
+    check(config)
+    del config["optimizer"], config["sweep"]["parallel"]
+    text = said(lambda: check(config))
+    assert sorted(text.splitlines()[1:]) == ["  - optimizer: is missing", "  - sweep.parallel: is missing"]
+
+
+def test_a_part_that_may_be_missing_must_fit_where_it_is_given(config: Config) -> None:
+    config["policy"] = {"_target_": "zoo.attention.Soft", "_partial_": True}
+    text = said(lambda: check(config))
+    assert "policy: must be a LocationPolicy to build (_partial_: true), got Soft (_partial_: true)" in text
+
+
 @pytest.mark.parametrize("metric", ["alignment_accuracy", "alignment_sharpness"])
 def test_no_alignment_without_attention(configure: Callable[..., Config], metric: str) -> None:
     config = configure("data=reverse", "model/decoder=none", f"task.monitor=val/{metric}")

@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NotRequired, TypedDict
 
 import pytest
 import torch
 
 from zoo.attention import Score
-from zoo.config.values import described, fits, shown
+from zoo.config.values import described, fits, misplaced, shown
 
 DOT = {"_target_": "zoo.attention.Dot"}
 LATER = {**DOT, "_partial_": True}
@@ -58,3 +58,28 @@ def test_in_words() -> None:
     assert shown(LATER) == "Dot (_partial_: true)"
     assert shown(list(range(100))) == shown(list(range(200))), "long values are cut"
     assert len(shown("x" * 1000)) == 80
+
+
+class Sizes(TypedDict):
+    height: int
+    depth: NotRequired[int | None]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ({"height": 3}, []),
+        ({"height": 3, "depth": None}, []),
+        ({"depth": 2}, ["size.height: is missing"]),
+        ({}, ["size.height: is missing"]),
+        ({"height": 3, "depth": "x"}, ["size.depth: must be a whole number or null, got 'x'"]),
+        (
+            {"height": 3, "hight": 3},
+            ["size.hight: no such setting; did you mean height? allowed: depth, height"],
+        ),
+    ],
+)
+def test_a_mapping_has_all_that_is_required(value: Any, expected: list[str]) -> None:
+    for annotation in (Sizes, Sizes | None):
+        assert [str(problem) for problem in misplaced(value, annotation, "size", "must be")] == expected
+        assert fits(value, annotation) is (not expected)

@@ -2,27 +2,13 @@
 
 import pytest
 import torch
+from cells_by_hand import gru_by_hand, lstm_by_hand
 from network_cases import INPUTS, SHARED, SOURCES, build, padded
-from torch import Tensor, nn
+from torch import Tensor
 
 from zoo.attention import Additive
 from zoo.networks.recurrent import LSTM
 from zoo.networks.seq2seq import Seq2Seq, reverse
-
-
-def gru_by_hand(layer: nn.GRU, inputs: Tensor, state: Tensor) -> Tensor:
-    """One step, written from the gates' equations."""
-    reset_x, update_x, new_x = (layer.weight_ih_l0 @ inputs + layer.bias_ih_l0).chunk(3)
-    reset_h, update_h, new_h = (layer.weight_hh_l0 @ state + layer.bias_hh_l0).chunk(3)
-    reset, update = torch.sigmoid(reset_x + reset_h), torch.sigmoid(update_x + update_h)
-    return (1 - update) * torch.tanh(new_x + reset * new_h) + update * state
-
-
-def lstm_by_hand(layer: nn.LSTM, inputs: Tensor, hidden: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
-    gates = layer.weight_ih_l0 @ inputs + layer.bias_ih_l0 + layer.weight_hh_l0 @ hidden + layer.bias_hh_l0
-    enter, forget, new, out = gates.chunk(4)
-    cell = torch.sigmoid(forget) * cell + torch.sigmoid(enter) * torch.tanh(new)
-    return torch.sigmoid(out) * torch.tanh(cell), cell
 
 
 def encode_by_hand(network: Seq2Seq, ids: list[int]) -> tuple[Tensor, Tensor]:

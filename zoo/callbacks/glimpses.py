@@ -7,6 +7,7 @@ import lightning.pytorch as pl
 import numpy as np
 from lightning.pytorch import Callback
 
+from zoo.batch import ImageBatch
 from zoo.callbacks.fixed import FIXED_MOST
 from zoo.callbacks.media import log_image
 from zoo.figures import glimpse_sheet, location_histogram, png
@@ -28,6 +29,8 @@ class GlimpseFigures(Callback):
     Raises:
         ValueError: an argument is out of its range.
     """
+
+    batch_type = ImageBatch
 
     def __init__(self, *, folder: str | Path, images: int = 6, every_n_validations: int = 10) -> None:
         if not 1 <= images <= FIXED_MOST:
@@ -62,12 +65,17 @@ class GlimpseFigures(Callback):
         items = task.predictions[split]
         if not trainer.is_global_zero or task.policy is None or not items:
             return
-        groups = {}
-        for heading, is_right in (("right", True), ("wrong", False)):
-            chosen = [item["id"] for item in items if (item["prediction"] in item["references"]) is is_right]
-            if chosen:
-                batch = trainer.datamodule.batch(split, chosen[: self._images])  # type: ignore[attr-defined]
-                groups[heading] = task.paths(batch.images, batch.labels)
+        chosen = []
+        for is_right in (True, False):
+            alike = [item["id"] for item in items if (item["prediction"] in item["references"]) is is_right]
+            chosen += alike[: self._images]
+        batch = trainer.datamodule.batch(split, chosen)  # type: ignore[attr-defined]
+        paths = task.paths(batch.images, batch.labels)
+        # What looks anywhere may look elsewhere and say something else now, so what is drawn decides.
+        groups = {
+            "right": [path for path in paths if path.prediction == path.label],
+            "wrong": [path for path in paths if path.prediction != path.label],
+        }
         image = task.spec.images
         locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
         figures = {

@@ -6,8 +6,6 @@ import lightning.pytorch as pl
 import torch
 from lightning.pytorch import Callback
 
-from zoo.batch import Padded
-
 _CPU_ALLOCATOR = "DefaultCPUAllocator"
 
 
@@ -15,25 +13,26 @@ class MemoryAdvice(Callback):
     """Adds to an out-of-memory error the shape of the batch that was too large, and what makes it smaller."""
 
     def __init__(self) -> None:
-        self._shape = ""
+        self._batch = "the first batch"
+        self._keys: tuple[str, ...] = ()
 
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int
     ) -> None:
         """Remembers the batch."""
-        self._shape = f"training batch {batch_idx}: {_shape(batch)}"
+        self._remember("training", batch_idx, batch)
 
     def on_validation_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int, *_: object
     ) -> None:
         """Remembers the batch."""
-        self._shape = f"validation batch {batch_idx}: {_shape(batch)}"
+        self._remember("validation", batch_idx, batch)
 
     def on_test_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Any, batch_idx: int, *_: object
     ) -> None:
         """Remembers the batch."""
-        self._shape = f"test batch {batch_idx}: {_shape(batch)}"
+        self._remember("test", batch_idx, batch)
 
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
@@ -42,18 +41,25 @@ class MemoryAdvice(Callback):
         if not _is_out_of_memory(exception):
             return
         data = trainer.datamodule  # type: ignore[attr-defined]
-        tokens, longest = getattr(data, "batch_tokens", None), getattr(data, "maximum_length", None)
+        size, *others = (_with_value(key, data) for key in self._keys or ("the batch",))
+        lower = f"Lower {size}, raising trainer.accumulate_grad_batches to keep the batch's effect"
         exception.add_note(
-            f"memory ran out on {self._shape or 'the first batch'}. Lower data.batch_tokens (now {tokens}),"
-            " raising trainer.accumulate_grad_batches to keep the batch's effect, or data.maximum_length"
-            f" (now {longest}), model.hidden_size or decoding.beam_size; on a GPU bf16-mixed precision halves"
-            " what activations need"
+            f"memory ran out on {self._batch}. {', or '.join([lower, *others])}; on a GPU bf16-mixed"
+            " precision halves what activations need"
         )
 
+    def _remember(self, stage: str, number: int, batch: Any) -> None:
+        """Keeps what is to be said of a batch, and not the batch, which takes memory."""
+        # What advises on errors makes none itself, whatever the batch.
+        self._batch = f"{stage} batch {number}: {getattr(batch, 'shape', 'of unknown size')}"
+        self._keys = getattr(batch, "memory_keys", ())
 
-def _shape(batch: Any) -> str:
-    sides = [side for side in batch if isinstance(side, Padded)] if isinstance(batch, tuple) else []
-    return ", ".join(f"{side.ids.shape[0]} sentences x {side.ids.shape[1]} tokens" for side in sides)
+
+def _with_value(key: str, data: object) -> str:
+    """A setting with its value, where it is one of the data."""
+    group, _, name = key.partition(".")
+    value = getattr(data, name, None) if group == "data" else None
+    return key if value is None else f"{key} (now {value})"
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

@@ -1,0 +1,158 @@
+"""Recognition from the checkpoint alone."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_run import IMAGES, draw_picture, make_recogniser, make_run
+
+import zoo
+from zoo import recogniser as module
+from zoo.image import as_float, read_image
+from zoo.recogniser import Recogniser, plot_glimpses
+from zoo.runs.checkpoint import CheckpointError
+from zoo.translator import Translator
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_recogniser(tmp_path_factory.mktemp("runs") / "small")
+
+
+@pytest.fixture(scope="module")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("pictures")
+    return [draw_picture(folder / f"{number}.png", number) for number in range(9)]
+
+
+def test_a_run_is_loaded_as_what_it_was_trained_to_be(run: Path, tmp_path: Path) -> None:
+    assert isinstance(zoo.load(run), Recogniser)
+    assert isinstance(zoo.load(make_run(tmp_path / "text")), Translator)
+
+
+def test_a_checkpoint_of_no_task_is_refused(run: Path, tmp_path: Path) -> None:
+    loaded = torch.load(run / "checkpoints" / "best.ckpt", weights_only=True)
+    loaded["zoo"]["config"]["task"]["_target_"] = "zoo.networks.ram.RecurrentAttentionModel"
+    torch.save(loaded, tmp_path / "a.ckpt")
+    with pytest.raises(CheckpointError, match=r"a\.ckpt describes a model that cannot be built"):
+        zoo.load(tmp_path / "a.ckpt")
+
+
+def test_what_is_said_is_what_the_network_says(run: Path, pictures: list[Path]) -> None:
+    recogniser = zoo.load(run)
+    assert isinstance(recogniser, Recogniser)
+    found = recogniser.predict(pictures, nbest=3)
+    images = as_float(torch.stack([read_image(picture, IMAGES.images) for picture in pictures]))
+    with torch.no_grad():
+        logits = recogniser.task.network.recognise(images).logits[:, 0]
+    for row, recognitions in zip(logits.softmax(-1), found, strict=True):
+        expected = {
+            name: float(value) for name, value in zip(("circle", "cross", "square"), row, strict=True)
+        }
+        assert {one.label: one.probability for one in recognitions} == pytest.approx(expected)
+        assert [one.probability for one in recognitions] == sorted(expected.values(), reverse=True)
+    best = [recognitions[0] for recognitions in found]
+    assert recogniser.predict(pictures) == [[one] for one in best]
+    assert [recogniser(picture) for picture in pictures] == [one.label for one in best]
+    assert len({one.label for one in best}) > 1, "the test's model has no opinion"
+    assert not recogniser.task.training
+
+
+def test_more_classes_than_there_are_is_all_of_them(run: Path, pictures: list[Path]) -> None:
+    recogniser: Any = zoo.load(run)
+    assert len(recogniser.predict(pictures[:1], nbest=99)[0]) == 3
+    with pytest.raises(ValueError, match="nbest must be at least 1, got 0"):
+        recogniser.predict(pictures, nbest=0)
+    assert recogniser.predict([]) == []
+
+
+def test_many_pictures_are_looked_at_by_parts(
+    run: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recogniser: Any = zoo.load(run)
+    expected = recogniser.predict(pictures)
+    sizes = []
+    recognise = recogniser.task.network.recognise
+
+    def watched(images: torch.Tensor, **how: Any) -> Any:
+        sizes.append(len(images))
+        return recognise(images, **how)
+
+    monkeypatch.setattr(recogniser.task.network, "recognise", watched)
+    monkeypatch.setattr(module, "_TOGETHER", 4)
+    found = recogniser.predict(pictures)
+    assert sizes == [4, 4, 1]
+    for ours, theirs in zip(found, expected, strict=True):
+        assert ours[0].label == theirs[0].label
+        assert ours[0].probability == pytest.approx(theirs[0].probability)
+
+
+@pytest.mark.parametrize(("size", "mode"), [((16, 12), "RGB"), ((40, 30), "L"), ((6, 90), "RGBA")])
+def test_colours_and_other_sizes(run: Path, tmp_path: Path, size: tuple[int, int], mode: str) -> None:
+    picture = draw_picture(tmp_path / "a.png", size=size, mode=mode)
+    recogniser: Any = zoo.load(run)
+    assert recogniser(picture) in ("circle", "cross", "square")
+
+
+def test_one_bad_picture_is_named_and_nothing_is_recognised(
+    run: Path, pictures: list[Path], tmp_path: Path
+) -> None:
+    (tmp_path / "notes.png").write_text("no picture")
+    recogniser: Any = zoo.load(run)
+    with pytest.raises(ValueError, match=r"notes\.png is no picture"):
+        recogniser.predict([*pictures, tmp_path / "notes.png"])
+
+
+def test_a_fresh_process_in_another_folder_gives_the_same(
+    run: Path, pictures: list[Path], tmp_path: Path
+) -> None:
+    recogniser: Any = zoo.load(run)
+    names = [str(picture) for picture in pictures[:3]]
+    code = (
+        "import sys, zoo\n"
+        f"recogniser = zoo.load({str(run)!r})\n"
+        f"print(*(found[0].label for found in recogniser.predict({names!r})), sep='\\n')\n"
+        "assert 'data' not in sys.modules and 'sklearn' not in sys.modules"
+    )
+    project = Path(zoo.__file__).parents[1]
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        env={"PYTHONPATH": str(project)},
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [recogniser(name) for name in names]
+
+
+def test_precisions(run: Path, pictures: list[Path]) -> None:
+    exact, mixed = (zoo.load(run, device="cpu", precision=name) for name in ("32-true", "bf16-mixed"))
+    ours, theirs = (one.predict(pictures[:1])[0][0].probability for one in (exact, mixed))  # type: ignore[union-attr]
+    assert ours != theirs == pytest.approx(ours, rel=0.1)
+
+
+def test_drawings_of_one_model_and_of_several(run: Path, pictures: list[Path], tmp_path: Path) -> None:
+    recogniser: Any = zoo.load(run)
+    recogniser.plot(pictures[0], tmp_path / "one.png")
+    assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
+    plot_glimpses({"a": recogniser, "b": recogniser}, pictures[:2], tmp_path / "two.PDF")
+    assert (tmp_path / "two.PDF").read_bytes().startswith(b"%PDF")
+    with pytest.raises(ValueError, match=r"one\.dog.*png"):
+        recogniser.plot(pictures[0], tmp_path / "one.dog")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.png", "two.PDF"]
+
+
+def test_what_cannot_be_drawn_leaves_no_file(run: Path, pictures: list[Path], tmp_path: Path) -> None:
+    whole: Any = zoo.load(make_recogniser(tmp_path / "whole", policy="none"))
+    path, recogniser = tmp_path / "a.png", zoo.load(run)
+    assert isinstance(recogniser, Recogniser)
+    assert whole(pictures[0]) in ("circle", "cross", "square")
+    with pytest.raises(ValueError, match=r"cannot draw .*a\.png: the model of whole sees whole images"):
+        whole.plot(pictures[0], path)
+    with pytest.raises(ValueError, match="it has room for 16 paths of glimpses, not for 18"):
+        plot_glimpses({"a": recogniser, "b": recogniser}, pictures, path)
+    assert not path.exists()
