@@ -22,7 +22,7 @@ from zoo.attention import (
 )
 from zoo.batch import Padded
 from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
-from zoo.networks.recurrent import GRU, LSTM, Rectified, Recurrent
+from zoo.networks.recurrent import GRU, LSTM, Recurrent
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
 from zoo.networks.transformer import Transformer
 from zoo.spec import DataSpec, TextSpec
@@ -119,7 +119,6 @@ NETWORKS: dict[str, Callable[..., Seq2Seq | Transformer]] = {
         for decoder in DECODERS
         for recurrent in (GRU, LSTM)
     },
-    "luong-feeding-Rectified": partial(build, "luong-feeding", Rectified),
     **{
         f"transformer-{name}": partial(build_transformer, **changes) for name, changes in TRANSFORMERS.items()
     },

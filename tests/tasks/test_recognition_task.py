@@ -248,7 +248,7 @@ def test_it_learns_to_look_and_to_recognise(tmp_path: Path) -> None:
     """Digits as they are, in a minute's thousandth part of the paper's training: far better than chance."""
     data = ImageData(images=Digits(), canvas=None, batch_size=64, seed=1)
     data.setup()
-    task = make_task(ram(data.spec, glimpses=3), data.spec)
+    task = make_task(ram(data.spec, glimpses=3), data.spec, episodes=4)
     quiet_trainer(tmp_path, max_epochs=12, check_val_every_n_epoch=12).fit(task, datamodule=data)
     assert float(task.trainer.callback_metrics["val/error"]) < 0.15
 
