@@ -22,11 +22,13 @@ from zoo.figures.glimpse_boxes import (
 from zoo.figures.labels import families, shortened, width
 
 # All lengths in inches, all fonts in points.
-_IMAGE = 2.5  # longer side of an image with its surroundings
-_GLIMPSE = (0.5, 0.85)  # side of a glimpse, at least and at most
+_IMAGE = 2.3  # longer side of an image
+_REACHED = 3.2  # longer side of an image with its surroundings, at most
+_GLIMPSE = (0.5, 1.3)  # side of a glimpse, at least and at most
+_SEEN = 6.6  # glimpses of all steps, unless the least side needs more
 _BETWEEN = 0.06  # between glimpses
 _SIDES = 0.62  # for the widths of the scales, left of the glimpses
-_NUMBERS = 0.22  # for the steps' numbers, above the glimpses
+_NUMBERS = 0.24  # for the steps' numbers, above the glimpses
 _VERDICT = 0.58  # width of a verdict
 _LINE = 0.26  # height of the line above a path
 _MARGIN = 0.25
@@ -99,9 +101,7 @@ def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> F
         for what in ("image", "glimpses"):
             first, other = (getattr(one, what).shape for one in (every[0], panel))
             if first != other:
-                raise ValueError(
-                    f"a sheet is of one agent, but has {what} of two shapes: {first} and {other}"
-                )
+                raise ValueError(f"a sheet needs {what} of one shape, got {first} and {other}")
     layout = _layout(every)
     columns = _columns([len(panels) for panels in read.values()], layout)
     title = shortened(title, _TITLE_COLUMNS)
@@ -230,11 +230,12 @@ def _layout(panels: Sequence[_Panel]) -> _Layout:
     left, top = min(0, least[0]), min(0, least[1])
     right, bottom = max(wide, most[2]), max(height, most[3])
     rim = 2.2 * NUMBER_RADIUS
-    pixel = (_IMAGE - 2 * rim) / max(right - left, bottom - top)
+    pixel = min(_IMAGE / max(height, wide), (_REACHED - 2 * rim) / max(right - left, bottom - top))
     rim /= pixel
     view = (left - rim, top - rim, right + rim, bottom + rim)
     image_wide, image_high = (view[2] - view[0]) * pixel, (view[3] - view[1]) * pixel
-    glimpse = float(np.clip((image_high - _NUMBERS) / scales - _BETWEEN, *_GLIMPSE))
+    fitting = min((image_high - _NUMBERS) / scales, _SEEN / steps) - _BETWEEN
+    glimpse = float(np.clip(fitting, *_GLIMPSE))
     seen = _SIDES + steps * (glimpse + _BETWEEN)
     lines = max(width(panel.line, _LINE_FONT) + _VERDICT for panel in panels)
     return _Layout(
@@ -288,7 +289,7 @@ def _draw_seen(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: 
     axes = sheet.axes(left, top, wide, high)
     for step, colour in enumerate(step_colours(steps)):
         x = _SIDES + step * pitch
-        draw_number(axes, (x + layout.glimpse / 2, NUMBER_RADIUS), NUMBER_RADIUS, step, colour)
+        draw_number(axes, (x + layout.glimpse / 2, _NUMBERS / 2), NUMBER_RADIUS, step, colour)
         for scale in range(scales):
             y = _NUMBERS + scale * pitch
             _show(axes, panel.glimpses[step, scale], (x, x + layout.glimpse, y + layout.glimpse, y))
