@@ -4,6 +4,7 @@ from zoo.figures.alignments import alignment, alignment_sheet
 from zoo.figures.curves import bleu_by_length, learning_curve
 from zoo.figures.glimpses import glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
+from zoo.figures.locations import location_histogram
 from zoo.figures.png import png, render
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "head_grid",
     "head_grids",
     "learning_curve",
+    "location_histogram",
     "png",
     "render",
 ]

@@ -21,6 +21,7 @@ NUMBER_FONT = 7.0
 # Bright, for images are mostly dark, and ever lighter from the first step to the last, for any eye.
 _COLOURS = colormaps["plasma"]
 _FIRST_COLOUR, _LAST_COLOUR = 0.4, 0.95
+_DARK = 1.45  # red, green and blue together, below which a number is white
 _OUTLINE = "black"  # so that a line can be seen on bright pixels, too
 
 
@@ -115,8 +116,9 @@ def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
 def draw_number(axes: Axes, place: tuple[float, float], radius: float, step: int, colour: Colour) -> None:
     """Draws a step's number, counted from 1, on a disc of its colour."""
     axes.add_patch(Circle(place, radius, facecolor=colour, edgecolor=_OUTLINE, linewidth=0.6, zorder=6))
-    text: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": NUMBER_FONT, "zorder": 7}
-    axes.text(*place, str(step + 1), **text)
+    ink = "white" if sum(colour[:3]) < _DARK else "black"
+    style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": NUMBER_FONT, "zorder": 7}
+    axes.text(*place, str(step + 1), color=ink, **style)
 
 
 def _width(points: float) -> dict[str, Any]:

@@ -19,13 +19,13 @@ from zoo.figures.glimpse_boxes import (
     places,
     step_colours,
 )
+from zoo.figures.checks import within
 from zoo.figures.labels import families, shortened, width
 
 # All lengths in inches, all fonts in points.
 _IMAGE = 2.3  # longer side of an image
 _REACHED = 3.2  # longer side of an image with its surroundings, at most
-_GLIMPSE = (0.5, 1.3)  # side of a glimpse, at least and at most
-_SEEN = 6.6  # glimpses of all steps, unless the least side needs more
+_GLIMPSE = (0.5, 0.8)  # side of a glimpse, at least and at most
 _BETWEEN = 0.06  # between glimpses
 _SIDES = 0.62  # for the widths of the scales, left of the glimpses
 _NUMBERS = 0.24  # for the steps' numbers, above the glimpses
@@ -197,24 +197,6 @@ def _read(path: Path) -> _Panel:
     )
 
 
-def within(name: str, values: Array, low: float, high: float) -> None:
-    """Refuses values out of their range, and those that are no numbers.
-
-    Args:
-        name: of the values, for the message.
-        values: any.
-        low: the least.
-        high: the greatest.
-
-    Raises:
-        ValueError: some are out of range.
-    """
-    tolerance = 1e-3  # means of pixels in half precision
-    wrong = ~((values >= low - tolerance) & (values <= high + tolerance))  # what is no number, too
-    if wrong.any():
-        raise ValueError(f"{name} must be in [{low}, {high}], got {float(values[wrong].flat[0]):g}")
-
-
 def _channels_last(pixels: Array) -> Array:
     """`(..., C, H, W)` to `(..., H, W, 3)`, or to `(..., H, W)` when C is 1; in [0, 1]."""
     pixels = pixels.astype(np.float32).clip(0, 1)
@@ -234,8 +216,7 @@ def _layout(panels: Sequence[_Panel]) -> _Layout:
     rim /= pixel
     view = (left - rim, top - rim, right + rim, bottom + rim)
     image_wide, image_high = (view[2] - view[0]) * pixel, (view[3] - view[1]) * pixel
-    fitting = min((image_high - _NUMBERS) / scales, _SEEN / steps) - _BETWEEN
-    glimpse = float(np.clip(fitting, *_GLIMPSE))
+    glimpse = float(np.clip((image_high - _NUMBERS) / scales - _BETWEEN, *_GLIMPSE))
     seen = _SIDES + steps * (glimpse + _BETWEEN)
     lines = max(width(panel.line, _LINE_FONT) + _VERDICT for panel in panels)
     return _Layout(
@@ -273,7 +254,8 @@ def _draw(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float
     top += _LINE
     x0, y0, x1, y1 = layout.view
     wide, high = (x1 - x0) * layout.pixel, (y1 - y0) * layout.pixel
-    axes = sheet.axes(left, top, wide, high)
+    body = layout.height - _LINE
+    axes = sheet.axes(left, top + (body - high) / 2, wide, high)
     _show(axes, panel.image, (0, panel.image.shape[1], panel.image.shape[0], 0))
     _frame(axes, (x0, x1), (y1, y0))
     axes.set_facecolor(_OUTSIDE)
@@ -286,7 +268,8 @@ def _draw_seen(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: 
     steps, scales = panel.glimpses.shape[:2]
     pitch = layout.glimpse + _BETWEEN
     wide, high = _SIDES + steps * pitch, _NUMBERS + scales * pitch
-    axes = sheet.axes(left, top, wide, high)
+    body = layout.height - _LINE
+    axes = sheet.axes(left, top + (body - high) / 2, wide, high)
     for step, colour in enumerate(step_colours(steps)):
         x = _SIDES + step * pitch
         draw_number(axes, (x + layout.glimpse / 2, _NUMBERS / 2), NUMBER_RADIUS, step, colour)
