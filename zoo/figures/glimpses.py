@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -10,16 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from zoo.figures.glimpse_boxes import (
-    NUMBER_RADIUS,
-    Array,
-    boxes,
-    draw_number,
-    draw_path,
-    places,
-    step_colours,
-)
-from zoo.figures.checks import within
+from zoo.figures.glimpse_boxes import NUMBER_RADIUS, Array, draw_number, draw_path, step_colours
+from zoo.figures.glimpse_panel import Panel, Path, read_path
 from zoo.figures.labels import families, shortened, width
 
 # All lengths in inches, all fonts in points.
@@ -43,39 +35,11 @@ _HEADING_FONT = 12.0
 _LINE_FONT = 9.0
 _SIDE_FONT = 7.0
 _TITLE_COLUMNS = 70
-_CLASS_COLUMNS = 20
+
 
 # Of Okabe and Ito's colours, which eyes of every kind tell apart.
 _VERDICTS: dict[bool, tuple[str, str]] = {True: ("right", "#0072B2"), False: ("wrong", "#D55E00")}
 _OUTSIDE = "0.9"  # grey of what is no image
-
-
-class Path(Protocol):
-    """What an agent did with one image, as the recognition task describes it."""
-
-    @property
-    def image(self) -> Any:
-        """`(C, H, W)` in [0, 1], grey or red, green and blue."""
-
-    @property
-    def locations(self) -> Any:
-        """`(T, 2)`, (x, y) in [-1, 1]."""
-
-    @property
-    def glimpses(self) -> Any:
-        """`(T, k, C, g, g)` in [0, 1], what the sensor saw."""
-
-    @property
-    def label(self) -> str | None:
-        """The truth, if it is known."""
-
-    @property
-    def prediction(self) -> str:
-        """The class that was chosen."""
-
-    @property
-    def probability(self) -> float:
-        """That it was given."""
 
 
 def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> Figure:
@@ -93,7 +57,7 @@ def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> F
     Raises:
         ValueError: there is no path, one does not fit its description, or their sizes differ.
     """
-    read = {heading: [_read(path) for path in paths] for heading, paths in groups.items() if len(paths)}
+    read = {heading: [read_path(path) for path in paths] for heading, paths in groups.items() if len(paths)}
     if not read:
         raise ValueError("a sheet of glimpses needs at least one path, got none")
     every = [panel for panels in read.values() for panel in panels]
@@ -121,17 +85,6 @@ def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> F
             _draw(sheet, panel, layout, from_left, from_top)
         top += math.ceil(len(panels) / columns) * (layout.height + _GAP)
     return figure
-
-
-class _Panel(NamedTuple):
-    """A path as it is drawn: channels last, or none for grey."""
-
-    image: Array
-    centres: Array
-    boxes: Array
-    glimpses: Array
-    verdict: bool | None
-    line: str
 
 
 class _Layout(NamedTuple):
@@ -166,44 +119,7 @@ class _Sheet(NamedTuple):
         self.figure.add_artist(Line2D(ends, (height, height), color="0.75", linewidth=0.8))
 
 
-def _read(path: Path) -> _Panel:
-    image, locations = np.asarray(path.image), np.asarray(path.locations)
-    glimpses = np.asarray(path.glimpses)
-    if image.ndim != 3 or image.shape[0] not in (1, 3) or not image.size:
-        raise ValueError(f"an image needs the shape (C, H, W) with C 1 or 3, got {image.shape}")
-    if locations.ndim != 2 or locations.shape[1] != 2 or not len(locations):
-        raise ValueError(f"locations need the shape (T, 2) with T at least 1, got {locations.shape}")
-    steps, channels = len(locations), len(image)
-    fits = glimpses.ndim == 5 and glimpses.shape[0] == steps and glimpses.shape[2] == channels
-    if not fits or glimpses.shape[3] != glimpses.shape[4] or not glimpses.size:
-        raise ValueError(
-            f"glimpses need the shape (T, k, C, g, g) with T={steps} and C={channels}, got {glimpses.shape}"
-        )
-    within("image", image, 0, 1)
-    within("locations", locations, -1, 1)
-    within("glimpses", glimpses, 0, 1)
-    within("probability", np.asarray(path.probability), 0, 1)
-    _, height, wide = image.shape
-    line = f"prediction {shortened(path.prediction, _CLASS_COLUMNS)} ({100 * path.probability:.1f} %)"
-    if path.label is not None:
-        line += f"   truth {shortened(path.label, _CLASS_COLUMNS)}"
-    return _Panel(
-        _channels_last(image),
-        places(locations, height, wide),
-        boxes(locations, height, wide, size=glimpses.shape[-1], scales=glimpses.shape[1]),
-        _channels_last(glimpses),
-        None if path.label is None else path.prediction == path.label,
-        line,
-    )
-
-
-def _channels_last(pixels: Array) -> Array:
-    """`(..., C, H, W)` to `(..., H, W, 3)`, or to `(..., H, W)` when C is 1; in [0, 1]."""
-    pixels = pixels.astype(np.float32).clip(0, 1)
-    return pixels[..., 0, :, :] if pixels.shape[-3] == 1 else np.moveaxis(pixels, -3, -1)
-
-
-def _layout(panels: Sequence[_Panel]) -> _Layout:
+def _layout(panels: Sequence[Panel]) -> _Layout:
     """All images have one scale, and room for every box and number."""
     height, wide = panels[0].image.shape[:2]
     steps, scales = panels[0].glimpses.shape[:2]
@@ -243,7 +159,7 @@ def _down(columns: int, numbers: Sequence[int], layout: _Layout) -> float:
     return len(numbers) * _HEADING + rows * (layout.height + _GAP) - _GAP
 
 
-def _draw(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float) -> None:
+def _draw(sheet: _Sheet, panel: Panel, layout: _Layout, left: float, top: float) -> None:
     """One path, its upper left corner at this place."""
     indent = 0.0
     if panel.verdict is not None:
@@ -263,7 +179,7 @@ def _draw(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float
     _draw_seen(sheet, panel, layout, left + wide, top)
 
 
-def _draw_seen(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float) -> None:
+def _draw_seen(sheet: _Sheet, panel: Panel, layout: _Layout, left: float, top: float) -> None:
     """What the sensor saw; units of these axes are inches."""
     steps, scales = panel.glimpses.shape[:2]
     pitch = layout.glimpse + _BETWEEN

@@ -1,6 +1,7 @@
 """Where an agent looks over a whole data set."""
 
 import math
+from typing import Any
 
 import numpy as np
 from matplotlib import colormaps
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike
 from zoo.figures.checks import within
 from zoo.figures.glimpse_boxes import Array
 from zoo.figures.labels import families, shortened
+from zoo.figures.labels import width as text_width
 
 SATURATED = 0.95
 """A location beyond this, in x or y, lies at the border."""
@@ -20,8 +22,17 @@ SATURATED = 0.95
 _PANELS = 12  # of steps
 _ROW = 5  # panels in a row
 _BINS = 28  # along the image's longer side, at most: small enough to see, large enough to be hit
-_PANEL = 1.9  # inches, the longer side
+
+# All lengths in inches, all fonts in points.
+_PANEL = 1.9  # the longer side
+_NAME = 0.42  # height of a panel's title
+_GAP = 0.4  # between panels, with the numbers there
+_MARGIN = 0.2
+_TITLE = 0.35
+_BAR = 0.12  # thickness of the colour bar
+_BAR_SPACE = 1.0  # colour bar with its numbers
 _FONT = 9.0
+_TITLE_FONT = 12.0
 _TITLE_COLUMNS = 70
 
 _COLOURS = "YlGnBu"
@@ -57,27 +68,39 @@ def location_histogram(locations: ArrayLike, height: int, width: int, *, title: 
     panels = {f"step {step + 1}": given[step] for step in shown}
     panels["all steps"] = given.reshape(-1, 2)
 
-    columns = min(_ROW, len(panels))
-    rows = math.ceil(len(panels) / columns)
+    titles = [f"{name}\n{100 * _saturated(found):.1f} % at the border" for name, found in panels.items()]
+    rows = math.ceil(len(panels) / _ROW)
+    columns = math.ceil(len(panels) / rows)
     pixel = _PANEL / max(height, width)
-    size = (columns * (width * pixel + 0.3) + 1.3, rows * (height * pixel + 0.65) + (0.4 if title else 0.1))
-    figure = Figure(
-        figsize=(max(size[0], 4.0), max(size[1], 2.2)), dpi=120, facecolor="white", layout="constrained"
-    )
+    wide, high = width * pixel, height * pixel
+    title = shortened(title, _TITLE_COLUMNS)
+    line = max(text_width(line, _FONT) for text in titles for line in text.split("\n"))
+    pitch_across, pitch_down = max(wide, line) + _GAP, high + _NAME + _GAP
+    top = _MARGIN + (_TITLE if title else 0)
+    bar_length = max(rows * pitch_down - _GAP - _NAME, _PANEL)
+    across = max(columns * pitch_across + _BAR_SPACE, text_width(title, _TITLE_FONT)) + 2 * _MARGIN
+    down = top + _NAME + bar_length + _GAP + _MARGIN
+    figure = Figure(figsize=(across, down), dpi=120, facecolor="white")
+
+    def place(from_left: float, from_top: float, wide: float, high: float) -> Axes:
+        """New axes, by distances from the figure's upper left corner."""
+        return figure.add_axes((from_left / across, 1 - (from_top + high) / down, wide / across, high / down))
+
     # The rarest that there can be: one look of all.
     scale = LogNorm(min(1 / (steps * images), 0.1), 1)
-    axes = [figure.add_subplot(rows, columns, place + 1) for place in range(len(panels))]
-    for place, (name, found) in zip(axes, panels.items(), strict=True):
-        _draw(place, shares(found, height, width), scale, height, width)
-        border = (np.abs(found) > SATURATED).any(-1).mean()
-        place.set_title(f"{name}\n{100 * border:.1f} % at the border", fontsize=_FONT)
-    bar = figure.colorbar(ScalarMappable(scale, _COLOURS), ax=axes, aspect=30, shrink=0.9)
-    bar.set_label("share of images", fontsize=_FONT)
-    bar.ax.tick_params(labelsize=_FONT - 1)
+    for number, (text, found) in enumerate(zip(titles, panels.values(), strict=True)):
+        row, column = divmod(number, columns)
+        from_left = _MARGIN + column * pitch_across + (pitch_across - wide) / 2
+        axes = place(from_left, top + _NAME + row * pitch_down, wide, high)
+        _draw(axes, shares(found, height, width), scale, height, width)
+        axes.set_title(text, fontsize=_FONT)
+    bar = place(_MARGIN + columns * pitch_across + _GAP, top + _NAME, _BAR, bar_length)
+    figure.colorbar(ScalarMappable(scale, _COLOURS), cax=bar)
+    bar.set_ylabel("share of images", fontsize=_FONT)
+    bar.tick_params(labelsize=_FONT - 1)
+    style: dict[str, Any] = {"fontsize": _TITLE_FONT, "fontfamily": list(families()), "parse_math": False}
     if title:
-        figure.suptitle(
-            shortened(title, _TITLE_COLUMNS), fontsize=12, fontfamily=list(families()), parse_math=False
-        )
+        figure.text(_MARGIN / across, 1 - _MARGIN / down, title, va="top", **style)
     return figure
 
 
@@ -97,6 +120,11 @@ def shares(locations: Array, height: int, width: int) -> Array:
     counts, _, _ = np.histogram2d(inside[:, 1], inside[:, 0], bins=cells, range=[[-1, 1], [-1, 1]])
     found: Array = counts / len(locations)
     return found
+
+
+def _saturated(locations: Array) -> float:
+    """The share of locations at the border."""
+    return float((np.abs(locations) > SATURATED).any(-1).mean())
 
 
 def _draw(axes: Axes, found: Array, scale: LogNorm, height: int, width: int) -> None:
