@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike
 from zoo.figures.number_places import nearest, number_places
 
 Array = np.ndarray[Any, np.dtype[Any]]
-Colour = tuple[float, ...]
+Colour = tuple[float, float, float, float]
 
 NUMBER_RADIUS = 0.085  # inches, of the disc behind a step's number
 NUMBER_FONT = 7.0
@@ -27,7 +28,7 @@ _OUTLINE = "black"  # so that a line can be seen on bright pixels, too
 
 def step_colours(steps: int) -> list[Colour]:
     """A colour for each step, in order."""
-    return [tuple(_COLOURS(at)) for at in np.linspace(_FIRST_COLOUR, _LAST_COLOUR, steps)]
+    return [_COLOURS(at) for at in np.linspace(_FIRST_COLOUR, _LAST_COLOUR, steps).tolist()]
 
 
 def places(locations: ArrayLike, height: int, width: int) -> Array:
@@ -74,10 +75,11 @@ def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
         around: `(T, k, 4)`, see `boxes`.
         radius: of the disc behind a number, in pixels of the image.
     """
+    # Added as artists: for each patch or line that is added as such, the axes compute their limits anew.
     colours = step_colours(len(centres))
     for colour, scales in zip(colours, around.tolist(), strict=True):
         for scale, (left, top, right, bottom) in enumerate(scales):
-            axes.add_patch(
+            axes.add_artist(
                 Rectangle(
                     (left, top),
                     right - left,
@@ -92,7 +94,7 @@ def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
             )
     for colour, here, there in zip(colours[1:], centres, centres[1:], strict=False):
         if math.dist(here, there) > radius:  # shorter ones would be all head
-            axes.add_patch(
+            axes.add_artist(
                 FancyArrowPatch(
                     (here[0], here[1]),
                     (there[0], there[1]),
@@ -109,13 +111,14 @@ def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
     finest = around[:, 0].tolist()
     numbers = number_places(finest, radius, (left, top, right, bottom))
     for step, (colour, box, place) in enumerate(zip(colours, finest, numbers, strict=True)):
-        axes.plot(*zip(nearest(place, box), place, strict=True), color=colour, zorder=5, **_width(0.7))
+        leader = zip(nearest(place, box), place, strict=True)
+        axes.add_artist(Line2D(*leader, color=colour, zorder=5, **_width(0.7)))
         draw_number(axes, place, radius, step, colour)
 
 
 def draw_number(axes: Axes, place: tuple[float, float], radius: float, step: int, colour: Colour) -> None:
     """Draws a step's number, counted from 1, on a disc of its colour."""
-    axes.add_patch(Circle(place, radius, facecolor=colour, edgecolor=_OUTLINE, linewidth=0.6, zorder=6))
+    axes.add_artist(Circle(place, radius, facecolor=colour, edgecolor=_OUTLINE, linewidth=0.6, zorder=6))
     ink = "white" if sum(colour[:3]) < _DARK else "black"
     style: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": NUMBER_FONT, "zorder": 7}
     axes.text(*place, str(step + 1), color=ink, **style)

@@ -6,7 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
@@ -39,6 +41,7 @@ _TITLE_COLUMNS = 70
 
 # Of Okabe and Ito's colours, which eyes of every kind tell apart.
 _VERDICTS: dict[bool, tuple[str, str]] = {True: ("right", "#0072B2"), False: ("wrong", "#D55E00")}
+_GREYS = Normalize(0.0, 1.0)
 _OUTSIDE = "0.9"  # grey of what is no image
 
 
@@ -193,7 +196,7 @@ def _draw_seen(sheet: _Sheet, panel: Panel, layout: _Layout, left: float, top: f
             y = _NUMBERS + scale * pitch
             _show(axes, panel.glimpses[step, scale], (x, x + layout.glimpse, y + layout.glimpse, y))
             frame = Rectangle((x, y), layout.glimpse, layout.glimpse, fill=False, edgecolor=colour)
-            axes.add_patch(frame)
+            axes.add_artist(frame)
     for scale, (x0, _, x1, _) in enumerate(panel.boxes[0].tolist()):
         middle = _NUMBERS + scale * pitch + layout.glimpse / 2
         style: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": _SIDE_FONT, "color": "0.4"}
@@ -203,7 +206,9 @@ def _draw_seen(sheet: _Sheet, panel: Panel, layout: _Layout, left: float, top: f
 
 
 def _show(axes: Axes, pixels: Array, extent: tuple[float, float, float, float]) -> None:
-    axes.imshow(pixels, cmap="gray", vmin=0, vmax=1, extent=extent, aspect="auto")
+    image = AxesImage(axes, cmap="gray", norm=_GREYS, extent=extent)
+    image.set_data(pixels)
+    axes.add_artist(image)
 
 
 def _frame(axes: Axes, across: tuple[float, float], down: tuple[float, float]) -> None:

@@ -1,6 +1,5 @@
 """Where numbers stand beside the boxes that they name, without hiding what the boxes hold."""
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 
@@ -23,17 +22,21 @@ def number_places(boxes: Sequence[Box], radius: float, room: Box) -> list[Place]
         room: what holds all discs; one that is full makes discs overlap.
     """
     left, top, right, bottom = room
+    reach = math.dist((left, top), (right, bottom))
     taken: list[Place] = []
+
+    def free(place: Place) -> bool:
+        inside = left + radius <= place[0] <= right - radius and top + radius <= place[1] <= bottom - radius
+        return inside and all(math.dist(place, other) >= 2.1 * radius for other in taken)
+
     for box in boxes:
-        near = [
-            (x, y)
-            for x, y in _around(box, radius, math.dist((left, top), (right, bottom)))
-            if left + radius <= x <= right - radius
-            and top + radius <= y <= bottom - radius
-            and all(math.dist((x, y), other) >= 2.1 * radius for other in taken)
-        ]
-        apart = (place for place in near if all(distance(place, other) >= radius for other in boxes))
-        taken.append(next(itertools.chain(apart, near), (box[0], box[1])))
+        chosen = None
+        for place in filter(free, _around(box, radius, reach)):
+            chosen = chosen or place
+            if all(distance(place, other) >= radius for other in boxes):
+                chosen = place
+                break
+        taken.append(chosen or (box[0], box[1]))
     return taken
 
 
