@@ -77,7 +77,7 @@ def test_the_image_with_its_path_and_what_was_seen(channels: int) -> None:
     figure = glimpse_sheet({"right": [path]}, title="run")
     image, seen = figure.axes
     (drawn,) = image.images
-    assert drawn.get_extent() == [0, 9, 12, 0], "a unit for each pixel"
+    assert tuple(drawn.get_extent()) == (0, 9, 12, 0), "a unit for each pixel"
     expected = path.image[0] if channels == 1 else path.image.movedim(0, -1)
     np.testing.assert_array_equal(np.asarray(drawn.get_array()), expected)
 
@@ -193,7 +193,7 @@ def test_every_text_has_its_place(paths: int, shape: dict[str, int]) -> None:
 
 
 def test_a_large_sheet_stays_a_picture_that_can_be_opened() -> None:
-    path = looked(height=60, width=60, steps=12, scales=4, size=12)
+    path = looked(height=60, width=60, steps=12, scales=1, size=96)
     figure = glimpse_sheet({"right": [path] * 8, "wrong": [path] * 8})
     wide, high = figure.get_size_inches() * figure.dpi
     assert max(wide, high) <= 3000
