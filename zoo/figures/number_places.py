@@ -8,13 +8,14 @@ Box = Sequence[float]
 """Left, top, right and bottom."""
 
 _DIRECTIONS = 36  # in which a number may stand
+_FAR = 12  # radii, beyond which a disc is better on a box than outside of all
 _RING = 0.5  # from one distance to the next, in radii of a number
 
 
 def number_places(boxes: Sequence[Box], radius: float, room: Box) -> list[Place]:
     """The middle of a disc for each box: as near as can be, outside of all boxes and other discs.
 
-    Where boxes leave no place outside of them, a disc may lie on boxes, but still on no other disc.
+    Where boxes leave no such place nearby, a disc may lie on boxes, but still on no other disc.
 
     Args:
         boxes: one for each number, in order.
@@ -30,11 +31,13 @@ def number_places(boxes: Sequence[Box], radius: float, room: Box) -> list[Place]
         return inside and all(math.dist(place, other) >= 2.1 * radius for other in taken)
 
     for box in boxes:
-        chosen = None
+        chosen: Place | None = None
         for place in filter(free, _around(box, radius, reach)):
-            chosen = chosen or place
             if all(distance(place, other) >= radius for other in boxes):
                 chosen = place
+                break
+            chosen = chosen or place
+            if distance(place, box) > _FAR * radius:
                 break
         taken.append(chosen or (box[0], box[1]))
     return taken
