@@ -69,8 +69,10 @@ def test_one_look_in_all_has_a_colour_of_its_own() -> None:
     locations[3, 0] = 0.7
     figure = location_histogram(locations, 28, 28)
     image = panels(figure)[-1].images[0]
+    assert image.get_clim() == pytest.approx((1 / 6000, 1)), "from one look of all to all looks"
     colours = image.to_rgba(image.get_array())
     assert len(np.unique(colours.reshape(-1, 4), axis=0)) == 3, "most, once, never"
+    assert colours[0, 0, :3].tolist() == [0.93] * 3, "never is no colour of the scale"
 
 
 def test_of_many_steps_twelve_are_shown() -> None:

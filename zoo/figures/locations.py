@@ -128,9 +128,8 @@ def _saturated(locations: Array) -> float:
 
 
 def _draw(axes: Axes, found: Array, scale: LogNorm, height: int, width: int) -> None:
-    colours = colormaps[_COLOURS].with_extremes(bad=_NOWHERE)
-    seen = np.ma.masked_equal(found, 0)
-    axes.imshow(seen, cmap=colours, norm=scale, extent=(0, width, height, 0), interpolation="nearest")
+    colours = colormaps[_COLOURS].with_extremes(bad=_NOWHERE)  # the logarithm of 0
+    axes.imshow(found, cmap=colours, norm=scale, extent=(0, width, height, 0), interpolation="nearest")
     axes.set_xticks([0, width])
     axes.set_yticks([0, height])
     axes.tick_params(labelsize=_FONT - 2, length=2, color="0.6")
