@@ -2,31 +2,27 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
-from zoo.figures.glimpse_boxes import (
-    NUMBER_RADIUS,
-    Array,
-    boxes,
-    draw_number,
-    draw_path,
-    places,
-    step_colours,
-)
+from zoo.figures.glimpse_boxes import NUMBER_RADIUS, Array, draw_number, draw_path, step_colours
+from zoo.figures.glimpse_panel import Panel, Path, read_path
 from zoo.figures.labels import families, shortened, width
 
 # All lengths in inches, all fonts in points.
-_IMAGE = 2.5  # longer side of an image with its surroundings
-_GLIMPSE = (0.5, 0.85)  # side of a glimpse, at least and at most
+_IMAGE = 2.3  # longer side of an image
+_REACHED = 3.2  # longer side of an image with its surroundings, at most
+_GLIMPSE = (0.5, 0.8)  # side of a glimpse, at least and at most
 _BETWEEN = 0.06  # between glimpses
 _SIDES = 0.62  # for the widths of the scales, left of the glimpses
-_NUMBERS = 0.22  # for the steps' numbers, above the glimpses
+_NUMBERS = 0.24  # for the steps' numbers, above the glimpses
 _VERDICT = 0.58  # width of a verdict
 _LINE = 0.26  # height of the line above a path
 _MARGIN = 0.25
@@ -41,39 +37,12 @@ _HEADING_FONT = 12.0
 _LINE_FONT = 9.0
 _SIDE_FONT = 7.0
 _TITLE_COLUMNS = 70
-_CLASS_COLUMNS = 20
+
 
 # Of Okabe and Ito's colours, which eyes of every kind tell apart.
 _VERDICTS: dict[bool, tuple[str, str]] = {True: ("right", "#0072B2"), False: ("wrong", "#D55E00")}
+_GREYS = Normalize(0.0, 1.0)
 _OUTSIDE = "0.9"  # grey of what is no image
-
-
-class Path(Protocol):
-    """What an agent did with one image, as the recognition task describes it."""
-
-    @property
-    def image(self) -> Any:
-        """`(C, H, W)` in [0, 1], grey or red, green and blue."""
-
-    @property
-    def locations(self) -> Any:
-        """`(T, 2)`, (x, y) in [-1, 1]."""
-
-    @property
-    def glimpses(self) -> Any:
-        """`(T, k, C, g, g)` in [0, 1], what the sensor saw."""
-
-    @property
-    def label(self) -> str | None:
-        """The truth, if it is known."""
-
-    @property
-    def prediction(self) -> str:
-        """The class that was chosen."""
-
-    @property
-    def probability(self) -> float:
-        """That it was given."""
 
 
 def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> Figure:
@@ -91,7 +60,7 @@ def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> F
     Raises:
         ValueError: there is no path, one does not fit its description, or their sizes differ.
     """
-    read = {heading: [_read(path) for path in paths] for heading, paths in groups.items() if len(paths)}
+    read = {heading: [read_path(path) for path in paths] for heading, paths in groups.items() if len(paths)}
     if not read:
         raise ValueError("a sheet of glimpses needs at least one path, got none")
     every = [panel for panels in read.values() for panel in panels]
@@ -99,9 +68,7 @@ def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> F
         for what in ("image", "glimpses"):
             first, other = (getattr(one, what).shape for one in (every[0], panel))
             if first != other:
-                raise ValueError(
-                    f"a sheet is of one agent, but has {what} of two shapes: {first} and {other}"
-                )
+                raise ValueError(f"a sheet needs {what} of one shape, got {first} and {other}")
     layout = _layout(every)
     columns = _columns([len(panels) for panels in read.values()], layout)
     title = shortened(title, _TITLE_COLUMNS)
@@ -121,17 +88,6 @@ def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> F
             _draw(sheet, panel, layout, from_left, from_top)
         top += math.ceil(len(panels) / columns) * (layout.height + _GAP)
     return figure
-
-
-class _Panel(NamedTuple):
-    """A path as it is drawn: channels last, or none for grey."""
-
-    image: Array
-    centres: Array
-    boxes: Array
-    glimpses: Array
-    verdict: bool | None
-    line: str
 
 
 class _Layout(NamedTuple):
@@ -166,62 +122,7 @@ class _Sheet(NamedTuple):
         self.figure.add_artist(Line2D(ends, (height, height), color="0.75", linewidth=0.8))
 
 
-def _read(path: Path) -> _Panel:
-    image, locations = np.asarray(path.image), np.asarray(path.locations)
-    glimpses = np.asarray(path.glimpses)
-    if image.ndim != 3 or image.shape[0] not in (1, 3) or not image.size:
-        raise ValueError(f"an image needs the shape (C, H, W) with C 1 or 3, got {image.shape}")
-    if locations.ndim != 2 or locations.shape[1] != 2 or not len(locations):
-        raise ValueError(f"locations need the shape (T, 2) with T at least 1, got {locations.shape}")
-    steps, channels = len(locations), len(image)
-    fits = glimpses.ndim == 5 and glimpses.shape[0] == steps and glimpses.shape[2] == channels
-    if not fits or glimpses.shape[3] != glimpses.shape[4] or not glimpses.size:
-        raise ValueError(
-            f"glimpses need the shape (T, k, C, g, g) with T={steps} and C={channels}, got {glimpses.shape}"
-        )
-    within("image", image, 0, 1)
-    within("locations", locations, -1, 1)
-    within("glimpses", glimpses, 0, 1)
-    within("probability", np.asarray(path.probability), 0, 1)
-    _, height, wide = image.shape
-    line = f"prediction {shortened(path.prediction, _CLASS_COLUMNS)} ({100 * path.probability:.1f} %)"
-    if path.label is not None:
-        line += f"   truth {shortened(path.label, _CLASS_COLUMNS)}"
-    return _Panel(
-        _channels_last(image),
-        places(locations, height, wide),
-        boxes(locations, height, wide, size=glimpses.shape[-1], scales=glimpses.shape[1]),
-        _channels_last(glimpses),
-        None if path.label is None else path.prediction == path.label,
-        line,
-    )
-
-
-def within(name: str, values: Array, low: float, high: float) -> None:
-    """Refuses values out of their range, and those that are no numbers.
-
-    Args:
-        name: of the values, for the message.
-        values: any.
-        low: the least.
-        high: the greatest.
-
-    Raises:
-        ValueError: some are out of range.
-    """
-    tolerance = 1e-3  # means of pixels in half precision
-    wrong = ~((values >= low - tolerance) & (values <= high + tolerance))  # what is no number, too
-    if wrong.any():
-        raise ValueError(f"{name} must be in [{low}, {high}], got {float(values[wrong].flat[0]):g}")
-
-
-def _channels_last(pixels: Array) -> Array:
-    """`(..., C, H, W)` to `(..., H, W, 3)`, or to `(..., H, W)` when C is 1; in [0, 1]."""
-    pixels = pixels.astype(np.float32).clip(0, 1)
-    return pixels[..., 0, :, :] if pixels.shape[-3] == 1 else np.moveaxis(pixels, -3, -1)
-
-
-def _layout(panels: Sequence[_Panel]) -> _Layout:
+def _layout(panels: Sequence[Panel]) -> _Layout:
     """All images have one scale, and room for every box and number."""
     height, wide = panels[0].image.shape[:2]
     steps, scales = panels[0].glimpses.shape[:2]
@@ -230,7 +131,7 @@ def _layout(panels: Sequence[_Panel]) -> _Layout:
     left, top = min(0, least[0]), min(0, least[1])
     right, bottom = max(wide, most[2]), max(height, most[3])
     rim = 2.2 * NUMBER_RADIUS
-    pixel = (_IMAGE - 2 * rim) / max(right - left, bottom - top)
+    pixel = min(_IMAGE / max(height, wide), (_REACHED - 2 * rim) / max(right - left, bottom - top))
     rim /= pixel
     view = (left - rim, top - rim, right + rim, bottom + rim)
     image_wide, image_high = (view[2] - view[0]) * pixel, (view[3] - view[1]) * pixel
@@ -261,7 +162,7 @@ def _down(columns: int, numbers: Sequence[int], layout: _Layout) -> float:
     return len(numbers) * _HEADING + rows * (layout.height + _GAP) - _GAP
 
 
-def _draw(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float) -> None:
+def _draw(sheet: _Sheet, panel: Panel, layout: _Layout, left: float, top: float) -> None:
     """One path, its upper left corner at this place."""
     indent = 0.0
     if panel.verdict is not None:
@@ -272,7 +173,8 @@ def _draw(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float
     top += _LINE
     x0, y0, x1, y1 = layout.view
     wide, high = (x1 - x0) * layout.pixel, (y1 - y0) * layout.pixel
-    axes = sheet.axes(left, top, wide, high)
+    body = layout.height - _LINE
+    axes = sheet.axes(left, top + (body - high) / 2, wide, high)
     _show(axes, panel.image, (0, panel.image.shape[1], panel.image.shape[0], 0))
     _frame(axes, (x0, x1), (y1, y0))
     axes.set_facecolor(_OUTSIDE)
@@ -280,20 +182,21 @@ def _draw(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float
     _draw_seen(sheet, panel, layout, left + wide, top)
 
 
-def _draw_seen(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: float) -> None:
+def _draw_seen(sheet: _Sheet, panel: Panel, layout: _Layout, left: float, top: float) -> None:
     """What the sensor saw; units of these axes are inches."""
     steps, scales = panel.glimpses.shape[:2]
     pitch = layout.glimpse + _BETWEEN
     wide, high = _SIDES + steps * pitch, _NUMBERS + scales * pitch
-    axes = sheet.axes(left, top, wide, high)
+    body = layout.height - _LINE
+    axes = sheet.axes(left, top + (body - high) / 2, wide, high)
     for step, colour in enumerate(step_colours(steps)):
         x = _SIDES + step * pitch
-        draw_number(axes, (x + layout.glimpse / 2, NUMBER_RADIUS), NUMBER_RADIUS, step, colour)
+        draw_number(axes, (x + layout.glimpse / 2, _NUMBERS / 2), NUMBER_RADIUS, step, colour)
         for scale in range(scales):
             y = _NUMBERS + scale * pitch
             _show(axes, panel.glimpses[step, scale], (x, x + layout.glimpse, y + layout.glimpse, y))
             frame = Rectangle((x, y), layout.glimpse, layout.glimpse, fill=False, edgecolor=colour)
-            axes.add_patch(frame)
+            axes.add_artist(frame)
     for scale, (x0, _, x1, _) in enumerate(panel.boxes[0].tolist()):
         middle = _NUMBERS + scale * pitch + layout.glimpse / 2
         style: dict[str, Any] = {"ha": "right", "va": "center", "fontsize": _SIDE_FONT, "color": "0.4"}
@@ -303,7 +206,9 @@ def _draw_seen(sheet: _Sheet, panel: _Panel, layout: _Layout, left: float, top: 
 
 
 def _show(axes: Axes, pixels: Array, extent: tuple[float, float, float, float]) -> None:
-    axes.imshow(pixels, cmap="gray", vmin=0, vmax=1, extent=extent, aspect="auto")
+    image = AxesImage(axes, cmap="gray", norm=_GREYS, extent=extent)
+    image.set_data(pixels)
+    axes.add_artist(image)
 
 
 def _frame(axes: Axes, across: tuple[float, float], down: tuple[float, float]) -> None:
