@@ -18,22 +18,24 @@ from zoo.config.instantiate import instantiate
 
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted(path.relative_to(CONF).with_suffix("") for path in CONF.rglob("*.yaml"))
-IMAGES: dict[str, list[str]] = {
-    "data/digits": [],
-    "data/mnist": [],
-    "data/fashion_mnist": [],
-    "data/translated_mnist": [],
-    "data/cluttered_mnist": [],
-    "data/image_folder": ["data.images.path={pictures}"],
-}
-"""Data without text, which no model here reads."""
-CHOICES = [path for path in FILES if path.as_posix() not in {"train", *IMAGES}]
+CHOICES = [path for path in FILES if path.as_posix() != "train"]
 NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
     "scheduler/vaswani": ["model=transformer"],
+    "data/image_folder": ["model=ram", "data.images.path={pictures}"],
     "data/parallel": [f"data.train=[{CONF}/train.yaml,{CONF}/data/dates.yaml]"],  # are there; none is read
+    "task/recognition": ["model=ram"],
+    "callbacks/recognition": ["model=ram"],
+    "model/recurrent/rectified": ["model=ram"],  # fits the others too
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
 }
+IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "cluttered_mnist")
+NEEDS |= {f"data/{name}": ["model=ram"] for name in IMAGES}
+NEEDS |= {
+    choice: ["model=ram", "data=catch", "task=tracking", "callbacks=tracking"]
+    for choice in ("data/catch", "task/tracking", "callbacks/tracking")
+}
+NEEDS |= {f"policy/{name}": ["model=ram"] for name in ("learned", "random", "center")}
 NEEDS |= {
     f"model/{part}/{name}": ["model=transformer"]
     for part, names in {
@@ -46,13 +48,17 @@ REACHED_BY = {"trainer/limits/debug": ("trainer=debug", "trainer/limits@trainer"
 """Files that another choice brings along, and under which group."""
 EXTRAS = {"hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher"}
 """What a file needs that is not always installed."""
-SMALL = ["model.embedding_size=8", "model.hidden_size=8"]
+SMALL = {
+    **dict.fromkeys(("embedding_size", "hidden_size", "glimpse_hidden_size", "filters"), 8),
+    **dict.fromkeys(("model_size", "feed_forward_size"), 8),
+    "heads": 2,
+}
 
 
-def small(*overrides: str) -> list[str]:
-    """The overrides, and a small network."""
-    sizes = [f"model.{name}" for name in ("model_size=8", "feed_forward_size=8", "heads=2")]
-    return [*overrides, *(sizes if "transformer" in " ".join(overrides) else SMALL)]
+def small(config: Config) -> Config:
+    """The configuration with a small network: of these sizes, those that its model has."""
+    model = config["model"]
+    return {**config, "model": model | {name: size for name, size in SMALL.items() if name in model}}
 
 
 def test_conf_holds_nothing_but_configurations() -> None:
@@ -66,36 +72,39 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
         pytest.importorskip(EXTRAS[choice.as_posix()])
     group, name = choice.parent.as_posix(), choice.name
     override, group = REACHED_BY.get(choice.as_posix(), (f"{group}={name}", group))
-    overrides = [f"paths.runs_dir={tmp_path}/runs", override, *NEEDS.get(choice.as_posix(), [])]
-    job = compose_jobs(CONF, small(*overrides), False)[0]
+    for label in ("cat", "dog"):
+        (tmp_path / "pictures" / label).mkdir(parents=True)
+        (tmp_path / "pictures" / label / "1.png").touch()
+    needs = [text.format(pictures=tmp_path / "pictures") for text in NEEDS.get(choice.as_posix(), [])]
+    job = compose_jobs(CONF, [f"paths.runs_dir={tmp_path}/runs", override, *needs], False)[0]
 
     assert job.composed.hydra.runtime.choices[group] == name, "the file was not reached"
-    check(job.config)
+    config = small(job.config)
+    check(config)
 
-    network = instantiate(job.config["model"], "model")(spec=placeholder(job.config))
-    task = instantiate(job.config["task"], "task")(network=network, spec=placeholder(job.config))
+    network = instantiate(config["model"], "model")(spec=placeholder(config))
+    task = instantiate(config["task"], "task")(network=network, spec=placeholder(config))
     assert isinstance(task, LightningModule)
-    callbacks = list(instantiate(job.config["callbacks"], "callbacks").values())
-    loggers = list(instantiate(job.config["logger"], "logger").values())
-    trainer = instantiate(job.config["trainer"], "trainer")(callbacks=callbacks, logger=loggers)
+    callbacks = list(instantiate(config["callbacks"], "callbacks").values())
+    loggers = list(instantiate(config["logger"], "logger").values())
+    trainer = instantiate(config["trainer"], "trainer")(callbacks=callbacks, logger=loggers)
     assert isinstance(trainer, Trainer)
     assert not (tmp_path / "runs").exists(), "building wrote something"
 
 
-@pytest.mark.parametrize("choice", IMAGES)
-def test_images_compose_and_build(configure: Callable[..., Config], choice: str, tmp_path: Path) -> None:
-    for label in ("cat", "dog"):
-        (tmp_path / "pictures" / label).mkdir(parents=True)
-        (tmp_path / "pictures" / label / "1.png").touch()
-    overrides = (text.format(pictures=tmp_path / "pictures") for text in IMAGES[choice])
-    config = configure(choice.replace("/", "="), *overrides)
-    data = instantiate(config["data"], "data")
-    image = placeholder(config).image
-    assert image is not None
-    if data.canvas:
-        assert (image.height, image.width) == (data.canvas.height, data.canvas.width)
-    with pytest.raises(ValueError, match="has no source and target text"):
-        instantiate(config["model"], "model")(spec=placeholder(config))
+@pytest.mark.parametrize("name", IMAGES)
+def test_the_placeholder_has_the_size_of_the_images(configure: Callable[..., Config], name: str) -> None:
+    config = configure("model=ram", f"data={name}")
+    data, image = instantiate(config["data"], "data"), placeholder(config).images
+    size = (data.canvas.height, data.canvas.width) if data.canvas else data.images.size
+    assert (image.height, image.width) == size
+
+
+def test_the_placeholder_has_the_size_of_the_board(configure: Callable[..., Config]) -> None:
+    config = configure(*NEEDS["data/catch"], "data.size=24")
+    image = placeholder(config).images
+    assert (image.channels, image.height, image.width) == (1, 24, 24)
+    assert image.classes == ("left", "stay", "right")
 
 
 @pytest.mark.parametrize("path", sorted(CONF.glob("experiment/*.yaml")), ids=lambda path: path.stem)
@@ -120,7 +129,7 @@ def parts() -> dict[str, dict[str, Any]]:
     lines["model/decoder"]["transformer"] = ["model=transformer"]
     return {
         group: {
-            name: compose_jobs(CONF, small(*line, "trainer=cpu"), False)[0].config
+            name: small(compose_jobs(CONF, [*line, "trainer=cpu"], False)[0].config)
             for name, line in named.items()
         }
         for group, named in lines.items()
@@ -221,7 +230,7 @@ LUONG = ["model=seq2seq", "model/decoder=luong"]
     ],
 )
 def test_luong_2015_is_one_override_each(configure: Callable[..., Config], override: str) -> None:
-    check(configure(*LUONG, override, *SMALL), [override])
+    check(small(configure(*LUONG, override)), [override])
 
 
 def test_a_vocabulary_is_one_word(configure: Callable[..., Config]) -> None:
@@ -290,8 +299,8 @@ def test_the_control_of_luong_differs_in_its_score_alone(configure: Callable[...
 
 @pytest.mark.parametrize("recipe", options("experiment"))
 def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str) -> None:
-    config = configure(*small(f"experiment={recipe}", "trainer=debug"))
-    check(config)
+    config = configure(f"experiment={recipe}", "trainer=debug")
+    check(small(config))
     trainer = config["trainer"]
     assert trainer["max_epochs"] == 1
     assert (trainer["val_check_interval"], trainer["check_val_every_n_epoch"]) == (None, 1)

@@ -6,6 +6,7 @@ from typing import Any
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
 
+from zoo.batch import TranslationBatch
 from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
 from zoo.callbacks.media import log_image
 from zoo.figures import alignment_sheet, head_grids, png
@@ -27,6 +28,8 @@ class AlignmentFigures(Callback):
     Raises:
         ValueError: an argument is out of its range.
     """
+
+    batch_type = TranslationBatch
 
     def __init__(
         self,

@@ -7,6 +7,7 @@ import lightning.pytorch as pl
 import numpy as np
 from lightning.pytorch import Callback
 
+from zoo.batch import ImageBatch
 from zoo.callbacks.fixed import FIXED_MOST
 from zoo.callbacks.media import log_image
 from zoo.figures import glimpse_sheet, location_histogram, png
@@ -28,6 +29,8 @@ class GlimpseFigures(Callback):
     Raises:
         ValueError: an argument is out of its range.
     """
+
+    batch_type = ImageBatch
 
     def __init__(self, *, folder: str | Path, images: int = 6, every_n_validations: int = 10) -> None:
         if not 1 <= images <= FIXED_MOST:

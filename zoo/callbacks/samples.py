@@ -7,6 +7,7 @@ from typing import Any
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
 
+from zoo.batch import TranslationBatch
 from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
 from zoo.callbacks.media import log_table
 
@@ -24,6 +25,8 @@ class SampleTable(Callback):
     Raises:
         ValueError: an argument is out of its range.
     """
+
+    batch_type = TranslationBatch
 
     def __init__(self, *, folder: str | Path, sentences: int = 4, every_n_validations: int = 1) -> None:
         if not 1 <= sentences <= FIXED_MOST:

@@ -10,7 +10,7 @@ from zoo.config.frozen import Config
 from zoo.config.instantiate import refusals
 from zoo.config.limits import SETTINGS, infinities, limits_of, violations
 from zoo.config.problems import ConfigError, Problem, joined, unknown
-from zoo.config.rules import RULES
+from zoo.config.rules import RULES, data_is_what_the_task_takes
 from zoo.config.schema import Settings
 from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
 
@@ -30,7 +30,7 @@ def check(config: Config, given: Collection[str] = ()) -> None:
     # Each stage may rely on the ones before it.
     _raise(refusals(config))
     out_of_range = list(_out_of_range(config))
-    misfits = list(_misfits(config))
+    misfits = list(_misfits(config)) or list(data_is_what_the_task_takes(config, given))
     if misfits:
         _raise([*out_of_range, *misfits])
     rules = (problem for rule in RULES for problem in rule(config, given))

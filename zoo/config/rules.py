@@ -19,6 +19,7 @@ from zoo.config.sweeps import sweep_problems
 from zoo.config.values import shown
 from zoo.metrics import METRICS
 from zoo.runs.metrics import MetricsFile
+from zoo.tasks.recognition import RecognitionTask
 from zoo.tasks.translation import TranslationTask
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
@@ -119,7 +120,7 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
     task = _target(config["task"])
     try:
-        missing = _not_of_this_text(config) if task is TranslationTask else {}
+        missing = _MISSING[task](config) if task in _MISSING else {}
     except ConfigError:  # which is said where the whole is put together
         return
     monitor = config["task"]["monitor"]
@@ -148,12 +149,41 @@ def _not_of_this_text(config: Config) -> dict[str, str]:
     return missing
 
 
+def _not_of_whole_images(config: Config) -> dict[str, str]:
+    """Metrics that a recognition has only where a policy chooses places."""
+    of_glimpses = ("val/error_1_sample", "val/error_10_samples", "val/saturation")
+    return {} if "policy" in config["model"] else dict.fromkeys(of_glimpses, "the model takes no glimpses")
+
+
+_MISSING: dict[type | None, Callable[[Config], dict[str, str]]] = {
+    TranslationTask: _not_of_this_text,
+    RecognitionTask: _not_of_whole_images,
+}
+"""By task, which of its metrics a configuration does not have, and why."""
+
+
 def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Sentences show nothing, images cannot be translated, and in games there is nothing to recognise."""
-    made, taken = (getattr(_target(config[part]), "batch_type", None) for part in ("data", "task"))
+    """Sentences show nothing, images are no game, ... No other rule makes sense where this fails."""
+    made, task = _batch_type(config["data"]), _target(config["task"])
+    taken = _batch_type(config["task"])
     if made is not taken and made in CONTENTS and taken in CONTENTS:
-        task = str(config["task"]["_target_"]).rpartition(".")[2]
-        yield Problem("data", f"has {CONTENTS[made]}, but {task} takes {CONTENTS[taken]}; take another data=")
+        said = f"has {CONTENTS[made]}, but {task.__name__} takes {CONTENTS[taken]}"  # type: ignore[union-attr]
+        yield Problem("data", f"{said}; take another data=, or another model=")
+
+
+def callbacks_show_what_there_is(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """What draws images finds none among sentences, and would stop a run at its first validation."""
+    taken = _batch_type(config["task"])
+    for name, callback in config["callbacks"].items():
+        drawn = _batch_type(callback)
+        if drawn is not taken and drawn in CONTENTS and taken in CONTENTS:
+            said = f"shows {CONTENTS[drawn]}, but the data has {CONTENTS[taken]}"
+            yield Problem(f"callbacks.{name}", f"{said}; leave it out, or leave callbacks= to the model")
+
+
+def _batch_type(node: Any) -> type | None:
+    """What data makes, a task takes, or a callback shows."""
+    return getattr(_target(node), "batch_type", None)
 
 
 def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -263,7 +293,7 @@ RULES: tuple[Rule, ...] = (
     what_is_asked_for_is_used,
     unknown_words_can_be_replaced,
     monitor_is_measured,
-    data_is_what_the_task_takes,
+    callbacks_show_what_there_is,
     budget_ends,
     device_is_there,
     nothing_needed_is_missing,
