@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from lightning.pytorch import Trainer
@@ -243,16 +244,16 @@ def test_what_makes_no_sense_is_refused(changes: dict[str, Any], reason: str) ->
 
 
 def test_it_learns_a_small_game(tmp_path: Path) -> None:
-    """4 x 4 pixels, one ball: nearly always caught, which chance does in less than half of the games."""
-    data = CatchData(
-        size=4, ball=1, balls=1, train_games=6400, validation_games=200, test_games=50, batch_size=64, seed=1
-    )
+    """4 x 4 pixels, one ball: nearly always caught, which chance does in about half of the games."""
+    sizes = {"train_games": 25_600, "validation_games": 200, "test_games": 10}
+    data = CatchData(size=4, ball=1, balls=1, batch_size=128, seed=1, **sizes)
     data.setup()
-    task = make_task(ram(), entropy_weight=0.01, optimizer=partial(torch.optim.Adam, lr=1e-2))
-    before = task.play(data._splits["val"][EpochRows(0, torch.arange(200).numpy())], sample=True)
+    network = ram(partial(LearnedPolicy, std=0.15), glimpse_size=6, scales=1)
+    task = make_task(network, entropy_weight=0.05, optimizer=partial(torch.optim.Adam, lr=1e-2))
+    before = task.play(data._splits["val"][EpochRows(0, np.arange(200))], sample=True)
     assert before.caught.mean() < 0.6
     trainer = Trainer(
-        max_steps=250,
+        max_steps=200,
         accelerator="cpu",
         default_root_dir=tmp_path,
         logger=False,
@@ -262,6 +263,5 @@ def test_it_learns_a_small_game(tmp_path: Path) -> None:
         gradient_clip_val=1.0,
     )
     trainer.fit(task, datamodule=data)
-    trainer.validate(task, datamodule=data, verbose=False)
-    assert float(trainer.callback_metrics["val/catch_rate"]) > 0.9
+    assert float(trainer.callback_metrics["val/catch_rate"]) > 0.85
     assert [item["id"] for item in task.predictions["val"]] == list(range(200))
