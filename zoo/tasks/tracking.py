@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
-from zoo.attention import LocationPolicy, Reinforce, reward_to_go
+from zoo.attention import Baseline, LocationPolicy, Reinforce, reward_to_go
 from zoo.batch import CatchBatch
 from zoo.metrics import CatchRate, StandardError
 from zoo.networks.ram import Glimpsed
@@ -132,7 +132,7 @@ class TrackingTask(Task):
         self.spec = spec
         self.weight, self.discount = reinforce["weight"], reinforce["discount"]
 
-        def baseline() -> nn.Module:
+        def baseline() -> Baseline:
             return reinforce["baseline"](state_size=self.network.hidden_size)
 
         self.reinforce_actions = Reinforce(baseline=baseline(), entropy_weight=entropy_weight)
