@@ -20,6 +20,11 @@ class Catch:
     Where this leaves the paper: there the board has 24 x 24 pixels, a ball is one pixel, and a game is one
     ball. `size=24`, `ball=1` and one ball in a game give that one.
 
+    Attributes:
+        steps: of a whole game.
+        paddle: `(N,)` the column of each paddle's left edge.
+        row, column, drift: the ball's; all balls fall alike, so the row is one number, the others are `(N,)`.
+
     Args:
         batch: how N games of n balls begin.
     """
@@ -29,13 +34,12 @@ class Catch:
         self._balls = list(zip(batch.columns.unbind(1), batch.drifts.unbind(1), strict=True))
         self.paddle = batch.paddle
         self.steps = len(self._balls) * (self.size // self.ball - 1)
-        """Of a whole game."""
         self._number = 0
         self._pixels = torch.arange(self.size, device=batch.paddle.device)
         self._begin_ball()
 
     def _begin_ball(self) -> None:
-        self.row = 0  # all balls fall alike
+        self.row = 0
         self.column, self.drift = self._balls[self._number]
 
     def observe(self) -> Tensor:
