@@ -2,8 +2,8 @@
 
 import hashlib
 import zlib
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -76,6 +76,12 @@ class ImageData(DataModule):
         self._given = spec
         self._loaded: LabelledImages | None = None
         self._splits: dict[str, PlacedImages] = {}  # type: ignore[assignment]
+
+    @staticmethod
+    def placeholder(settings: Mapping[str, Any]) -> ImageSpec:
+        """What images there may be, as far as the constructor's settings tell; the rest is arbitrary."""
+        size = (settings.get("canvas") or {}).get("size", 28)
+        return ImageSpec(channels=1, height=size, width=size, classes=tuple("0123456789"))
 
     def check_files(self) -> None:
         """Sees before a run that what cannot be downloaded is there.

@@ -97,6 +97,47 @@ class ImageBatch(NamedTuple):
         return ("data.batch_size", "task.episodes", "model.hidden_size")
 
 
+CATCH_ACTIONS = ("left", "stay", "right")
+"""What the paddle of Catch can do, in the order of their numbers."""
+
+
+class CatchRules(NamedTuple):
+    """What a game of Catch is played on and with.
+
+    Attributes:
+        size: pixels along each side of the board.
+        ball: pixels along each side of the ball, a divisor of `size`; the paddle is twice as wide.
+    """
+
+    size: int
+    ball: int
+
+
+class CatchBatch(NamedTuple):
+    """Games of Catch, as they begin; see `zoo.tasks.catch`.
+
+    Attributes:
+        index: `(B,)` int64, each game's number in its split (predictions are stored by it).
+        paddle: `(B,)` int64, the column where the paddle begins, its left edge.
+        columns: `(B, n)` int64, the column where each of n balls begins, its left edge.
+        drifts: `(B, n)` int64, columns that each moves in a step, to the right where above 0.
+        names: what to call each game: the split and its number.
+        rules: of all games.
+    """
+
+    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
+    paddle: Tensor
+    columns: Tensor
+    drifts: Tensor
+    names: list[str]
+    rules: CatchRules
+
+    @property
+    def amounts(self) -> dict[str, Tensor | int]:
+        """What to measure speed by."""
+        return {"games": len(self.index)}
+
+
 def decoder_pair(target: Padded) -> tuple[Padded, Padded]:
     """Splits `BOS y_1 ... y_n EOS` into what the decoder reads and what it must predict.
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from zoo.predictor import trained_task
 from zoo.recogniser import Recogniser
-from zoo.runs.checkpoint import read_checkpoint
+from zoo.runs.checkpoint import CheckpointError, read_checkpoint
 from zoo.tasks.recognition import RecognitionTask
 from zoo.tasks.translation import TranslationTask
 from zoo.translator import Translator
@@ -34,4 +34,7 @@ def load(
         case RecognitionTask() as task:
             return Recogniser(checkpoint, task, device=device, precision=precision)
         case task:
-            raise AssertionError(f"{type(task).__name__} has no predictor")
+            raise CheckpointError(
+                f"{checkpoint.path} holds a model of {type(task).__name__}, which predicts nothing; "
+                "take one that was trained to translate or to recognise"
+            )

@@ -31,6 +31,10 @@ NEEDS = {
 }
 IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "cluttered_mnist")
 NEEDS |= {f"data/{name}": ["model=ram"] for name in IMAGES}
+NEEDS |= {
+    choice: ["model=ram", "data=catch", "task=tracking", "callbacks=tracking"]
+    for choice in ("data/catch", "task/tracking", "callbacks/tracking")
+}
 NEEDS |= {f"policy/{name}": ["model=ram"] for name in ("learned", "random", "center")}
 NEEDS |= {
     f"model/{part}/{name}": ["model=transformer"]
@@ -94,6 +98,13 @@ def test_the_placeholder_has_the_size_of_the_images(configure: Callable[..., Con
     data, image = instantiate(config["data"], "data"), placeholder(config).images
     size = (data.canvas.height, data.canvas.width) if data.canvas else data.images.size
     assert (image.height, image.width) == size
+
+
+def test_the_placeholder_has_the_size_of_the_board(configure: Callable[..., Config]) -> None:
+    config = configure(*NEEDS["data/catch"], "data.size=24")
+    image = placeholder(config).images
+    assert (image.channels, image.height, image.width) == (1, 24, 24)
+    assert image.classes == ("left", "stay", "right")
 
 
 @pytest.mark.parametrize("path", sorted(CONF.glob("experiment/*.yaml")), ids=lambda path: path.stem)

@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
-from zoo.batch import ImageBatch, Padded, TranslationBatch
+from zoo.batch import CatchBatch, ImageBatch, Padded, TranslationBatch
 
-Batch = TranslationBatch | ImageBatch
+Batch = TranslationBatch | ImageBatch | CatchBatch
 
 
 class Throughput(Callback):

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import ConfigError, Problem, joined
@@ -44,9 +45,9 @@ def refused(config: Config) -> list[Problem]:
 def placeholder(config: Config) -> DataSpec:
     """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be."""
     data = config["data"]
-    if "images" in data:
-        size = (data.get("canvas") or {}).get("size", 28)
-        image = ImageSpec(channels=1, height=size, width=size, classes=tuple("0123456789"))
+    # Images say themselves what can be known of them before they are there.
+    if of_images := getattr(locate(data[TARGET]), "placeholder", None):
+        image: ImageSpec = of_images(data)
         return DataSpec("placeholder", None, None, test_hash="", vocabulary_hash="", image=image)
     longest = data.get("maximum_length", 2)
     joint = (data.get("tokenizer") or {}).get("joint", False)

@@ -9,7 +9,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.attention import Location
-from zoo.batch import ImageBatch, TranslationBatch
+from zoo.batch import CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
@@ -42,7 +42,11 @@ NEEDED: dict[str, dict[str, type]] = {
 }
 """What no run can do without: its checkpoints, its numbers, and the guard over both."""
 
-CONTENTS: dict[type, str] = {TranslationBatch: "pairs of sentences", ImageBatch: "images of classes"}
+CONTENTS: dict[type, str] = {
+    TranslationBatch: "pairs of sentences",
+    ImageBatch: "images of classes",
+    CatchBatch: "games of Catch",
+}
 """What data makes and a task takes, in words."""
 
 _NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
@@ -159,7 +163,7 @@ _MISSING: dict[type | None, Callable[[Config], dict[str, str]]] = {
 
 
 def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Sentences show nothing, and images cannot be translated. No other rule makes sense where this fails."""
+    """Sentences show nothing, images are no game, ... No other rule makes sense where this fails."""
     made, task = _batch_type(config["data"]), _target(config["task"])
     taken = _batch_type(config["task"])
     if made is not taken and made in CONTENTS and taken in CONTENTS:

@@ -2,6 +2,7 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
+from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
 from zoo.metrics.error import Error
 from zoo.metrics.names import METRICS, mode_of
@@ -21,6 +22,7 @@ __all__ = [
     "AlignmentEntropy",
     "AlignmentSharpness",
     "Bleu",
+    "CatchRate",
     "Chrf",
     "CorpusScore",
     "Coverage",
@@ -29,6 +31,7 @@ __all__ = [
     "NameCoverage",
     "NumberCoverage",
     "Perplexity",
+    "StandardError",
     "TokenizedLowercasedBleu",
     "bleu_by_length",
     "bleu_by_source_words",

@@ -3,6 +3,7 @@
 from torchmetrics import MeanMetric, Metric
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
+from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.coverage import NameCoverage, NumberCoverage
 from zoo.metrics.error import Error
 from zoo.metrics.perplexity import Perplexity
@@ -22,6 +23,8 @@ METRICS: dict[str, type[Metric]] = {
     "error": Error,
     "error_1_sample": Error,
     "error_10_samples": Error,
+    "catch_rate": CatchRate,
+    "catch_rate_standard_error": StandardError,
     "loss": MeanMetric,
     "saturation": MeanMetric,
     "tf_loss": Perplexity,

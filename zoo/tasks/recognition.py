@@ -1,8 +1,7 @@
 """Recognition: any network that says what an image shows, after a few glimpses or at once."""
 
-import logging
 from collections.abc import Callable
-from typing import Protocol, TypedDict, cast
+from typing import Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -11,20 +10,14 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric, Metric
 
-from zoo.attention import Baseline, LocationPolicy, Reinforce, reward_to_go
+from zoo.attention import LocationPolicy, Reinforce, reward_to_go
 from zoo.batch import ImageBatch
 from zoo.metrics import Error
 from zoo.networks.ram import Recognised
 from zoo.spec import DataSpec
 from zoo.tasks.glimpse_path import GlimpsePath
+from zoo.tasks.looking import CollapseAlarm, ReinforceParts, check_reinforce, location_terms, saturated
 from zoo.tasks.task import Scores, Task
-
-log = logging.getLogger(__name__)
-
-_BORDER = 0.95
-"""Beyond it a mean location counts as saturated: the tanh that bounds it hardly passes a gradient there."""
-_COLLAPSED = 0.9
-"""The share of saturated locations in an epoch that is an alarm."""
 
 
 class Recogniser(Protocol):
@@ -34,20 +27,6 @@ class Recogniser(Protocol):
 
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
         """See `RecurrentAttentionModel`."""
-
-
-class ReinforceParts(TypedDict):
-    """How a location policy learns.
-
-    Attributes:
-        baseline: completed here with the size of the agent's state.
-        weight: of the whole term beside the cross-entropy.
-        discount: of the reward, which comes at the end, for each step before it.
-    """
-
-    baseline: Callable[..., Baseline]
-    weight: float
-    discount: float
 
 
 class RecognitionScores(Scores):
@@ -122,10 +101,7 @@ class RecognitionTask(Task):
         super().__init__(optimizer=optimizer, scheduler=scheduler, monitor=monitor)
         if episodes < 1:
             raise ValueError(f"episodes must be at least 1, got {episodes}")
-        if not 0 <= reinforce["discount"] <= 1:
-            raise ValueError(f"discount must be from 0 to 1, got {reinforce['discount']}")
-        if not reinforce["weight"] > 0:
-            raise ValueError(f"weight must be above 0, got {reinforce['weight']}")
+        check_reinforce(reinforce)
         self.network: Recogniser = network  # type: ignore[assignment]
         self.spec, self.classes = spec, spec.images.classes
         self.episodes = episodes
@@ -134,7 +110,7 @@ class RecognitionTask(Task):
         if self.policy is not None and self.policy.learned:
             self.reinforce = Reinforce(baseline=reinforce["baseline"](state_size=self.network.hidden_size))
             self.weight, self.discount = reinforce["weight"], reinforce["discount"]
-        self._saturated: list[Tensor] = []  # shares of this epoch's steps
+        self._alarm = CollapseAlarm()
 
     # Training
 
@@ -164,35 +140,14 @@ class RecognitionTask(Task):
             recognised: of B images, M episodes each.
             right: `(B M,)`.
         """
-        looks = [glimpsed.look for glimpsed in recognised.glimpses]
-
-        def over_time(tensors: list[Tensor]) -> Tensor:
-            return torch.stack(tensors, -1).flatten(0, 1)  # (B M, T)
-
-        log_prob = over_time([cast(Tensor, look.log_prob) for look in looks])
-        reward = F.pad(right[:, None].to(log_prob.dtype), (log_prob.shape[1] - 1, 0))  # at the end
-        terms = reinforce(
-            log_prob=log_prob,
-            reward=reward_to_go(reward, self.discount),
-            state=torch.stack([glimpsed.known for glimpsed in recognised.glimpses], 2).flatten(0, 1),
-            keep_mask=torch.ones_like(log_prob, dtype=torch.bool),
-            entropy=over_time([cast(Tensor, look.entropy) for look in looks]),
-        )
-        saturation = saturated(torch.stack([look.mean for look in looks]))
-        self._saturated.append(saturation)
-        named: dict[str, Tensor] = {**terms._asdict(), "saturation": saturation}
-        loss = named.pop("loss")
-        return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
+        reward = F.pad(right[:, None].float(), (len(recognised.glimpses) - 1, 0))  # at the end
+        terms = location_terms(reinforce, recognised.glimpses, reward_to_go(reward, self.discount))
+        self._alarm.saw(terms["saturation"])
+        return {"reinforce_loss": terms.pop("loss"), **terms}
 
     def on_train_epoch_end(self) -> None:
         """Raises the alarm when the policy has collapsed."""
-        if self._saturated and (share := float(torch.stack(self._saturated).mean())) > _COLLAPSED:
-            log.warning(
-                "epoch %d: the policy has collapsed: %.0f %% of its mean locations lie at the image's border"
-                " (beyond %.2f), where it hardly learns; try a smaller optimizer.lr or another policy.std",
-                *(self.current_epoch, 100 * share, _BORDER),
-            )
-        self._saturated = []
+        self._alarm.end_epoch(self.current_epoch)
 
     # Evaluation
 
@@ -273,8 +228,3 @@ class RecognitionTask(Task):
             )
             for row, image in enumerate(images.float().cpu())
         ]
-
-
-def saturated(means: Tensor) -> Tensor:
-    """The share of locations `(*, 2)` at the border in either direction: a scalar."""
-    return (means.abs() > _BORDER).any(-1).float().mean()
