@@ -137,6 +137,17 @@ class CatchBatch(NamedTuple):
         """What to measure speed by."""
         return {"games": len(self.index)}
 
+    @property
+    def shape(self) -> str:
+        """Its size in words, for messages."""
+        games, balls = self.columns.shape
+        return f"{games} games of {balls} balls on {self.rules.size} x {self.rules.size}"
+
+    @property
+    def memory_keys(self) -> tuple[str, ...]:
+        """Settings that decide how much memory it takes, that of its size first."""
+        return ("data.batch_size", "model.hidden_size")
+
 
 def decoder_pair(target: Padded) -> tuple[Padded, Padded]:
     """Splits `BOS y_1 ... y_n EOS` into what the decoder reads and what it must predict.

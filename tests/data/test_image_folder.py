@@ -196,7 +196,7 @@ def test_the_check_finds_a_missing_folder(
         ("data.images.path=null", r"data\.images\.path: must name the folder of your pictures"),
     ):
         with pytest.raises(ConfigError, match=message):
-            check(configure("data=image_folder", "data.images.path=pictures", override))
+            check(configure("model=ram", "data=image_folder", "data.images.path=pictures", override))
 
 
 def test_senseless_settings(tmp_path: Path) -> None:

@@ -21,7 +21,8 @@ from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import Glimpsed, Recognised, RecurrentAttentionModel
 from zoo.networks.recurrent import Rectified
 from zoo.spec import DataSpec, ImageSpec
-from zoo.tasks.recognition import RecognitionTask, saturated
+from zoo.tasks.looking import saturated
+from zoo.tasks.recognition import RecognitionTask
 
 SPEC = DataSpec("x", None, None, "", "", image=ImageSpec(1, 8, 8, ("a", "b", "c")))
 
