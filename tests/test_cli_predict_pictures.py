@@ -111,7 +111,7 @@ def test_what_cannot_be_drawn_is_said_before_anything_is_printed(tmp_path: Path)
     assert "nowhere does not exist" in _fails("first", dog, "--plot", tmp_path / "nowhere" / "a.png")
     assert "it has room for 16 paths of glimpses, not for 17" in _fails("first", *[dog] * 17, "--plot", plot)
     said = _fails("first", "shorter", dog, "--plot", plot)
-    assert said.startswith(f"cannot draw {plot}: a sheet is of one agent, but has glimpses of two shapes")
+    assert said.startswith(f"cannot draw {plot}: a sheet needs glimpses of one shape")
     assert not plot.exists()
 
 
