@@ -307,6 +307,15 @@ def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str)
     assert [trainer[f"limit_{split}_batches"] for split in ("train", "val", "test")] == [4, 1, 1]
 
 
+@pytest.mark.parametrize("policy", ["learned", "random", "center"])
+@pytest.mark.parametrize("recipe", [name for name in options("experiment") if name.startswith("ram_")])
+def test_the_policy_of_every_recipe_is_one_word(
+    configure: Callable[..., Config], recipe: str, policy: str
+) -> None:
+    """A recipe may not set what only one of the policies takes."""
+    check(small(configure(f"experiment={recipe}", f"policy={policy}", "trainer=cpu")), [f"policy={policy}"])
+
+
 def test_the_command_line_beats_debug(configure: Callable[..., Config]) -> None:
     trainer = configure("experiment=reverse", "trainer=debug", "trainer.limit_train_batches=9")["trainer"]
     assert (trainer["limit_train_batches"], trainer["limit_val_batches"]) == (9, 1)
