@@ -1,21 +1,20 @@
 """Pictures of where the model looked."""
 
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import lightning.pytorch as pl
 import numpy as np
-from lightning.pytorch import Callback
+from matplotlib.figure import Figure
 
 from zoo.batch import ImageBatch
+from zoo.callbacks.figures import Figures
 from zoo.callbacks.fixed import FIXED_MOST
-from zoo.callbacks.media import log_image
-from zoo.figures import glimpse_sheet, location_histogram, png
-from zoo.runs.files import write_bytes
+from zoo.figures import glimpse_sheet, location_histogram
 from zoo.tasks.recognition import RecognitionTask
 
 
-class GlimpseFigures(Callback):
+class GlimpseFigures(Figures):
     """Draws the paths of glimpses over a few images, and where was looked in all, at every k-th validation.
 
     The same is drawn at test. The sheets lie in figures/ of the run's folder and are shown in W&B under one
@@ -35,36 +34,15 @@ class GlimpseFigures(Callback):
     def __init__(self, *, folder: str | Path, images: int = 6, every_n_validations: int = 10) -> None:
         if not 1 <= images <= FIXED_MOST:
             raise ValueError(f"images must be from 1 to {FIXED_MOST}, got {images}")
-        if every_n_validations < 1:
-            raise ValueError(f"every_n_validations must be at least 1, got {every_n_validations}")
-        self._folder = Path(folder) / "figures"
-        self._images, self._every = images, every_n_validations
-        self._validations = 0
+        super().__init__(folder=folder, every_n_validations=every_n_validations)
+        self._images = images
 
-    def state_dict(self) -> dict[str, Any]:
-        """How many validations there have been."""
-        return {"validations": self._validations}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Counts on."""
-        self._validations = state_dict["validations"]
-
-    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Draws validation images."""
-        if trainer.sanity_checking:
-            return
-        self._validations += 1
-        if self._validations % self._every == 0:
-            self._draw(trainer, cast(RecognitionTask, pl_module), "val", f"step{trainer.global_step:07d}")
-
-    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Draws test images, with the weights that were tested."""
-        self._draw(trainer, cast(RecognitionTask, pl_module), "test", "test")
-
-    def _draw(self, trainer: pl.Trainer, task: RecognitionTask, split: str, when: str) -> None:
+    def draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> dict[str, Figure]:
+        """Paths of glimpses, and a histogram of locations."""
+        task = cast(RecognitionTask, task)
         items = task.predictions[split]
-        if not trainer.is_global_zero or task.policy is None or not items:
-            return
+        if task.policy is None or not items:
+            return {}
         chosen = []
         for is_right in (True, False):
             alike = [item["id"] for item in items if (item["prediction"] in item["references"]) is is_right]
@@ -78,11 +56,7 @@ class GlimpseFigures(Callback):
         }
         image = task.spec.images
         locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
-        figures = {
+        return {
             "glimpses": glimpse_sheet(groups, title=when),
             "locations": location_histogram(locations, image.height, image.width),
         }
-        for name, figure in figures.items():
-            file = self._folder / f"{name}_{when}.png"
-            write_bytes(file, png(figure))
-            log_image(trainer.loggers, f"{split}/{name}", file, trainer.global_step)
