@@ -1,8 +1,8 @@
-"""Batches in an order that training can take up again; by number of tokens, from pairs of like length."""
+"""Batches in an order that training can take up again: of pairs of like length, or of any items."""
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import torch
@@ -109,6 +109,46 @@ class TokenBatches(Batches[Rows]):
         order = shuffled[np.lexsort(tuple(key[shuffled] for key in self._keys))]
         batches = np.split(order, self._bounds[1:-1])
         return [batches[i] for i in generator.permutation(len(batches))]
+
+
+class EpochRows(NamedTuple):
+    """Which items a batch is made of, where an item is another in every epoch.
+
+    Attributes:
+        epoch: of the training that they are made for; 0 for evaluation.
+        rows: `(B,)` their numbers in the split.
+    """
+
+    epoch: int
+    rows: Rows
+
+
+class ShuffledBatches(Batches[EpochRows]):
+    """Cuts a permutation, a function of seed and epoch, into batches; for evaluation the order as it is."""
+
+    def __init__(
+        self, count: int, batch_size: int, *, seed: int | None, replicas: int = 1, rank: int = 0
+    ) -> None:
+        """Plans the batches.
+
+        Args:
+            count: of the items.
+            batch_size: in each batch; the last may be smaller, and others where processes share them.
+            seed: see `Batches`, as for the rest.
+            replicas: processes.
+            rank: which of them.
+        """
+        self._count = count
+        bounds = [*range(0, count, batch_size), count]
+        super().__init__(bounds, seed=seed, replicas=replicas, rank=rank)
+
+    def _batches(self) -> list[EpochRows]:
+        if self._seed is None:
+            epoch, order = 0, np.arange(self._count)
+        else:
+            epoch = self.epoch
+            order = np.random.default_rng((self._seed, epoch)).permutation(self._count)
+        return [EpochRows(epoch, rows) for rows in np.split(order, self._bounds[1:-1])]
 
 
 def _bounds(sizes: NDArray[np.int64], batch_tokens: int) -> list[int]:

@@ -1,7 +1,6 @@
 """Games of Catch, as they begin: made on the spot, with nothing to download."""
 
 import hashlib
-import zlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,10 +8,10 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from data.batching import EpochRows, ShuffledBatches
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.image_set import numbered
-from data.images import EVALUATION_SEED, EpochRows, ImageBatches
-from data.keyed_random import Draws, keys
+from data.keyed_random import Draws, keys, split_key
 from zoo.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 from zoo.spec import DataSpec, ImageSpec
 
@@ -97,12 +96,7 @@ class CatchData(DataModule):
         if self._spec is not None:
             return
         splits = {
-            split: Games(
-                numbered(split, count),
-                self.rules,
-                self.balls,
-                key=(self.seed if split == "train" else EVALUATION_SEED, zlib.crc32(split.encode())),
-            )
+            split: Games(numbered(split, count), self.rules, self.balls, key=split_key(split, self.seed))
             for split, count in self._games.items()
         }
         spec = DataSpec(
@@ -119,8 +113,8 @@ class CatchData(DataModule):
         self._splits = dict(splits)
         self._spec = spec
 
-    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ImageBatches:
-        return ImageBatches(self._games[split], self.batch_size, seed=seed, replicas=replicas, rank=rank)
+    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
+        return ShuffledBatches(self._games[split], self.batch_size, seed=seed, replicas=replicas, rank=rank)
 
 
 class Games(Dataset[CatchBatch]):

@@ -1,25 +1,21 @@
 """The data module of every image task: a set of labelled images, perhaps on a canvas, in batches."""
 
 import hashlib
-import zlib
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from data.batching import Batches, Rows
+from data.batching import EpochRows, ShuffledBatches
 from data.canvas import Canvas
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.image_set import ImageSet, LabelledImages, Pixels, Split
-from data.keyed_random import keys
+from data.keyed_random import keys, split_key
 from zoo.batch import ImageBatch
 from zoo.image import as_float
 from zoo.spec import DataSpec, ImageSpec
-
-EVALUATION_SEED = 1582
-"""Of the places of validation and test images: every run, whatever its seed, is tested on the same images."""
 
 _HASHED_AT_ONCE = 1_000
 
@@ -114,13 +110,10 @@ class ImageData(DataModule):
             height, width = self.canvas.height, self.canvas.width
             name = f"{self.canvas.name}_{name}"
         splits = {
-            name: PlacedImages(
-                split,
-                canvas=self.canvas,
-                training=train.images,
-                key=(self.seed if name == "train" else EVALUATION_SEED, zlib.crc32(name.encode())),
+            split: PlacedImages(
+                images, canvas=self.canvas, training=train.images, key=split_key(split, self.seed)
             )
-            for name, split in loaded.splits.items()
+            for split, images in loaded.splits.items()
         }
         spec = DataSpec(
             name=name,
@@ -150,49 +143,9 @@ class ImageData(DataModule):
             self._loaded = self.images.load()
         return self._loaded
 
-    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> "ImageBatches":
+    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
         count = len(self._splits[split])
-        return ImageBatches(count, self.batch_size, seed=seed, replicas=replicas, rank=rank)
-
-
-class EpochRows(NamedTuple):
-    """Which images a batch is made of.
-
-    Attributes:
-        epoch: in which they are placed.
-        rows: `(B,)` their numbers in the split.
-    """
-
-    epoch: int
-    rows: Rows
-
-
-class ImageBatches(Batches[EpochRows]):
-    """Cuts a permutation, a function of seed and epoch, into batches; for evaluation the order as it is."""
-
-    def __init__(
-        self, count: int, batch_size: int, *, seed: int | None, replicas: int = 1, rank: int = 0
-    ) -> None:
-        """Plans the batches.
-
-        Args:
-            count: of the images.
-            batch_size: in each batch; the last may be smaller, and others where processes share them.
-            seed: see `Batches`, as for the rest.
-            replicas: processes.
-            rank: which of them.
-        """
-        self._count = count
-        bounds = [*range(0, count, batch_size), count]
-        super().__init__(bounds, seed=seed, replicas=replicas, rank=rank)
-
-    def _batches(self) -> list[EpochRows]:
-        if self._seed is None:
-            epoch, order = 0, np.arange(self._count)
-        else:
-            epoch = self.epoch
-            order = np.random.default_rng((self._seed, epoch)).permutation(self._count)
-        return [EpochRows(epoch, rows) for rows in np.split(order, self._bounds[1:-1])]
+        return ShuffledBatches(count, self.batch_size, seed=seed, replicas=replicas, rank=rank)
 
 
 class PlacedImages(Dataset[ImageBatch]):

@@ -4,10 +4,15 @@ SplitMix64 (Steele, Lea, Flood 2014, "Fast splittable pseudorandom number genera
 Unlike a library's generator it has a state of 64 bits for each image, and never changes with a version.
 """
 
+import zlib
+
 import numpy as np
 from numpy.typing import NDArray
 
 Keys = NDArray[np.uint64]
+
+EVALUATION_SEED = 1582
+"""Of validation and test items: every run, whatever its seed, is tested on the same ones."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
@@ -26,6 +31,11 @@ def keys(*numbers: int | NDArray[np.integer]) -> Keys:
     for number in numbers:
         mixed = _mixed(mixed + _GOLDEN + np.asarray(number, dtype=np.uint64))
     return mixed
+
+
+def split_key(split: str, seed: int) -> tuple[int, int]:
+    """What the keys of a split's items begin with; `seed` decides about training items alone."""
+    return seed if split == "train" else EVALUATION_SEED, zlib.crc32(split.encode())
 
 
 class Draws:

@@ -13,8 +13,8 @@ import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 
+from data.batching import EpochRows
 from data.catch import CatchData
-from data.images import EpochRows
 from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look, RandomPolicy
 from zoo.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 from zoo.networks.image_classifiers import FullyConnected
