@@ -1,13 +1,11 @@
 """The data module of games."""
 
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
+from through_loaders import assert_every_item_once, shared, trained_on
 from torch import Tensor
 
 from data.catch import CatchData
@@ -62,28 +60,13 @@ def test_games_begin_on_the_board() -> None:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_every_game_once(workers: int) -> None:
-    data = ready(num_workers=workers)
-    loaders = (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader())
-    for loader, count in zip(loaders, GAMES.values(), strict=True):
-        batches = list(loader)
-        assert len(batches) == len(loader)
-        assert sorted(i for batch in batches for i in batch.index.tolist()) == list(range(count))
+    assert_every_item_once(ready(num_workers=workers), list(GAMES.values()))
 
 
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_processes_share_every_split_and_play_the_same_games(replicas: int) -> None:
-    shares = []
-    for rank in range(replicas):
-        data = ready()
-        data.trainer = SimpleNamespace(world_size=replicas, global_rank=rank)  # type: ignore[assignment]
-        shares.append(
-            [list(one) for one in (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader())]
-        )
-    assert len({len(train) for train, _, _ in shares}) == 1
-    for split, count in enumerate(GAMES.values()):
-        seen = [i for share in shares for batch in share[split] for i in batch.index.tolist()]
-        assert sorted(seen) == list(range(count))
-    assert torch.equal(begins([batch for share in shares for batch in share[0]]), begins(epochs(ready())))
+    train, *_ = shared(ready, replicas, list(GAMES.values()))
+    assert torch.equal(begins(train), begins(epochs(ready())))
 
 
 def test_training_games_are_new_in_every_epoch_others_the_same_in_every_run() -> None:
@@ -135,52 +118,19 @@ def test_senseless_settings() -> None:
         module(size=13)
 
 
-class Recorder(LightningModule):
-    """Writes down what it was trained on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = torch.nn.Linear(1, 1)
-        self.seen: list[list[list[int]]] = []
-
-    def training_step(self, batch: CatchBatch, _: int) -> Tensor:
-        self.seen.append(torch.cat([batch.index[:, None], batch.columns, batch.drifts], 1).tolist())
-        return self.weight(batch.paddle[:, None].float()).mean()
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), lr=1e-3)
-
-
-def fit(folder: Path, checkpoint: Path | None = None) -> Recorder:
-    recorder = Recorder()
-    saver = ModelCheckpoint(
-        folder, save_top_k=-1, filename="{step}", auto_insert_metric_name=False, every_n_train_steps=1
-    )
-    Trainer(
-        accelerator="cpu",
-        max_epochs=2,
-        logger=False,
-        callbacks=[saver],
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    ).fit(
-        recorder,
-        train_dataloaders=None,
-        datamodule=module(train_games=45),
-        ckpt_path=checkpoint,
-        weights_only=True,
-    )
-    return recorder
-
-
 @pytest.mark.filterwarnings(
     "ignore:.*does not have many workers",
     "ignore:The dirpath has changed",  # the resumed run must not write into the whole one's folder
-    "ignore:You have overridden `val_dataloader`",
-    "ignore:.*validation_step",
 )
 def test_training_goes_on_with_the_very_next_games(tmp_path: Path) -> None:
-    whole = fit(tmp_path / "whole").seen
+    def fit(name: str, checkpoint: Path | None = None) -> list[Any]:
+        def note(batch: CatchBatch) -> list[list[int]]:
+            return torch.cat([batch.index[:, None], batch.columns, batch.drifts], 1).tolist()
+
+        data = module(train_games=45)
+        return trained_on(data, note, tmp_path / name, checkpoint, epochs=2, every_n_train_steps=1)
+
+    whole = fit("whole")
     assert len(whole) == 10
     for taken in (2, 5, 7):
-        assert fit(tmp_path / f"from{taken}", tmp_path / "whole" / f"{taken}.ckpt").seen == whole[taken:]
+        assert fit(f"from{taken}", tmp_path / "whole" / f"{taken}.ckpt") == whole[taken:]

@@ -3,14 +3,12 @@
 import random
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
+from through_loaders import assert_every_item_once, loaders, shared, trained_on
 from torch import Tensor
 
 from data.canvas import Cluttered, Translated
@@ -84,29 +82,13 @@ def test_batches_hold_the_images_with_their_labels_and_names() -> None:
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_every_image_once(workers: int) -> None:
-    data = ready(num_workers=workers)
-    loaders = (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader())
-    for loader, size in zip(loaders, SIZES.values(), strict=True):
-        batches = list(loader)
-        assert len(batches) == len(loader)
-        assert sorted(i for batch in batches for i in batch.index.tolist()) == list(range(size))
+    assert_every_item_once(ready(num_workers=workers), list(SIZES.values()))
 
 
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_processes_share_every_split_and_train_on_equally_many_batches(replicas: int) -> None:
-    shares = []
-    for rank in range(replicas):
-        data = ready()
-        data.trainer = SimpleNamespace(world_size=replicas, global_rank=rank)  # type: ignore[assignment]
-        shares.append(
-            [list(one) for one in (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader())]
-        )
-    assert len({len(train) for train, _, _ in shares}) == 1
-    for split, size in enumerate(SIZES.values()):
-        seen = [i for share in shares for batch in share[split] for i in batch.index.tolist()]
-        assert sorted(seen) == list(range(size))
-    alone = by_index(epochs(ready()))
-    together = by_index([batch for share in shares for batch in share[0]])
+    train, *_ = shared(ready, replicas, list(SIZES.values()))
+    alone, together = by_index(epochs(ready())), by_index(train)
     assert torch.equal(alone, together), "an image does not depend on who places it"
 
 
@@ -214,48 +196,11 @@ def test_senseless_settings() -> None:
 def test_loading_leaves_global_random_numbers_alone() -> None:
     before = random.getstate(), np.random.get_state()[1].tolist(), torch.get_rng_state()  # type: ignore[index]
     data = ready()
-    for loader in (data.train_dataloader(), data.val_dataloader(), *data.test_dataloader()):
+    for loader in loaders(data):
         list(loader)
     assert random.getstate() == before[0]
     assert np.random.get_state()[1].tolist() == before[1]  # type: ignore[index]
     assert torch.equal(torch.get_rng_state(), before[2])
-
-
-class Recorder(LightningModule):
-    """Writes down what it was trained on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = torch.nn.Linear(1, 1)
-        self.seen: list[tuple[list[int], float]] = []
-
-    def training_step(self, batch: ImageBatch, _: int) -> Tensor:
-        weighed = batch.images * torch.arange(81).view(9, 9)
-        self.seen.append((batch.index.tolist(), float(weighed.sum())))
-        return self.weight(batch.labels[:, None].float()).mean()
-
-    def validation_step(self, batch: ImageBatch, _: int) -> None:
-        pass
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), lr=1e-3)
-
-
-def fit(folder: Path, checkpoint: Path | None = None, workers: int = 0) -> Recorder:
-    recorder = Recorder()
-    saver = ModelCheckpoint(
-        folder, save_top_k=-1, filename="{step}", auto_insert_metric_name=False, every_n_train_steps=1
-    )
-    Trainer(
-        accelerator="cpu",
-        max_epochs=2,
-        val_check_interval=4,
-        logger=False,
-        callbacks=[saver],
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    ).fit(recorder, datamodule=module(num_workers=workers), ckpt_path=checkpoint, weights_only=True)
-    return recorder
 
 
 @pytest.mark.filterwarnings(
@@ -263,8 +208,14 @@ def fit(folder: Path, checkpoint: Path | None = None, workers: int = 0) -> Recor
     "ignore:The dirpath has changed",  # the resumed run must not write into the whole one's folder
 )
 def test_training_goes_on_with_the_very_next_batch_placed_as_before(tmp_path: Path) -> None:
-    whole = fit(tmp_path / "whole").seen
+    def fit(name: str, checkpoint: Path | None = None, workers: int = 0) -> list[Any]:
+        def note(batch: ImageBatch) -> tuple[list[int], float]:
+            return batch.index.tolist(), float((batch.images * torch.arange(81).view(9, 9)).sum())
+
+        data = module(num_workers=workers)
+        return trained_on(data, note, tmp_path / name, checkpoint, epochs=2, every_n_train_steps=1)
+
+    whole = fit("whole")
     assert len(whole) == 22
     for taken, workers in ((3, 0), (11, 0), (15, 1)):
-        resumed = fit(tmp_path / f"from{taken}", tmp_path / "whole" / f"{taken}.ckpt", workers)
-        assert resumed.seen == whole[taken:]
+        assert fit(f"from{taken}", tmp_path / "whole" / f"{taken}.ckpt", workers) == whole[taken:]

@@ -5,16 +5,13 @@ import logging
 import random
 import re
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from datasets import Dataset
-from lightning.pytorch import LightningModule, Trainer
-from lightning.pytorch.callbacks import ModelCheckpoint
-from torch import Tensor
+from through_loaders import assert_every_item_once, shared, trained_on
 
 import data.preparation
 from data.corpus import Corpus
@@ -22,7 +19,6 @@ from data.data_module import check_same_data
 from data.toys import Copy, Reverse
 from data.translation import TranslationData
 from data.vocabulary import Characters, Words
-from zoo.batch import TranslationBatch
 from zoo.spec import DataSpec
 from zoo.text import TextCodec
 
@@ -147,26 +143,11 @@ def test_a_start_looks_at_its_files_once(cache: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("workers", [0, 1])
 def test_every_item_once(cache: Path, workers: int) -> None:
-    data = ready(cache, num_workers=workers)
-    loaders = [(data.train_dataloader(), 300), (data.val_dataloader(), 20), (data.test_dataloader()[0], 30)]
-    for loader, size in loaders:
-        batches = list(loader)
-        assert len(batches) == len(loader)
-        assert loader.num_workers == workers
-        assert sorted(i for batch in batches for i in batch.index.tolist()) == list(range(size))
+    assert_every_item_once(ready(cache, num_workers=workers), [300, 20, 30])
 
 
 def test_processes_share_every_split(cache: Path) -> None:
-    shares: list[list[list[int]]] = []
-    for rank in range(2):
-        data = ready(cache, batch_tokens=100)
-        data.trainer = SimpleNamespace(world_size=2, global_rank=rank)  # type: ignore[assignment]
-        loaders = [data.train_dataloader(), data.val_dataloader(), *data.test_dataloader()]
-        shares.append([[i for batch in loader for i in batch.index.tolist()] for loader in loaders])
-    for one, other, size in zip(*shares, (300, 20, 30), strict=True):
-        assert sorted(one + other) == list(range(size))
-        assert one
-        assert other
+    shared(lambda: ready(cache, batch_tokens=100), 2, [300, 20, 30])
 
 
 def test_validation_has_one_order_longest_first(cache: Path) -> None:
@@ -330,42 +311,6 @@ def test_the_corpus_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.Monke
     assert sorted(batch.target_text) == ["een val", "vrouwen"]
 
 
-class Recorder(LightningModule):
-    """Writes down which items it was trained on."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.weight = torch.nn.Linear(1, 1)
-        self.seen: list[list[int]] = []
-
-    def training_step(self, batch: TranslationBatch, _: int) -> Tensor:
-        self.seen.append(batch.index.tolist())
-        return self.weight(batch.source.lengths[:, None].float()).mean()
-
-    def validation_step(self, batch: TranslationBatch, _: int) -> None:
-        pass
-
-    def configure_optimizers(self) -> torch.optim.Optimizer:
-        return torch.optim.SGD(self.parameters(), lr=1e-3)
-
-
-def fit(data: TranslationData, folder: Path, checkpoint: Path | None = None, **options: Any) -> Recorder:
-    recorder = Recorder()
-    saver = ModelCheckpoint(
-        folder, save_top_k=-1, filename="{step}", auto_insert_metric_name=False, **options
-    )
-    Trainer(
-        accelerator="cpu",
-        max_epochs=3,
-        val_check_interval=4,
-        logger=False,
-        callbacks=[saver],
-        enable_progress_bar=False,
-        enable_model_summary=False,
-    ).fit(recorder, datamodule=data, ckpt_path=checkpoint, weights_only=True)
-    return recorder
-
-
 @pytest.mark.filterwarnings(
     "ignore:.*does not have many workers",
     "ignore:.*LeafSpec.*:FutureWarning",  # torch's, inside lightning
@@ -383,10 +328,15 @@ def fit(data: TranslationData, folder: Path, checkpoint: Path | None = None, **o
 def test_training_goes_on_with_the_very_next_batch(
     cache: Path, tmp_path: Path, saving: dict[str, Any], around_epoch_end: tuple[int, ...], workers: int
 ) -> None:
-    whole = fit(ready(cache, num_workers=workers), tmp_path / "whole", **saving).seen
+    def fit(data: TranslationData, name: str, checkpoint: Path | None = None) -> list[list[int]]:
+        return trained_on(
+            data, lambda batch: batch.index.tolist(), tmp_path / name, checkpoint, epochs=3, **saving
+        )
+
+    whole = fit(ready(cache, num_workers=workers), "whole")
     assert whole == order(ready(cache), epochs=3)
     for offset in around_epoch_end:
         taken = len(whole) // 3 + offset
         checkpoint = tmp_path / "whole" / f"{taken}.ckpt"
-        resumed = fit(module(cache, num_workers=workers), tmp_path / f"from{taken}", checkpoint, **saving)
-        assert resumed.seen == whole[taken:]
+        resumed = fit(module(cache, num_workers=workers), f"from{taken}", checkpoint)
+        assert resumed == whole[taken:]
