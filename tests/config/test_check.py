@@ -359,7 +359,7 @@ TEXT, IMAGES = "pairs of sentences", "images of classes"
         (
             ["model=ram", "task.monitor=val/eror"],
             "task.monitor: val/eror is not measured: there is no such metric; did you mean val/error? "
-            "allowed: val/error, val/error_10_samples, val/error_1_sample, val/loss, val/saturation",
+            "allowed: val/error, val/error_1_sample, val/loss, val/saturation",
         ),
         (
             ["model=fully_connected", "task.monitor=val/error_1_sample"],
@@ -389,7 +389,7 @@ def test_what_is_said_where_images_are_recognised(
 @pytest.mark.parametrize(
     "line",
     [
-        ["model=ram", "policy=random", "task.monitor=val/error_10_samples"],
+        ["model=ram", "policy=random", "task.monitor=val/error_1_sample"],
         ["model=ram", "policy=learned", "policy.std=0.2", "task.monitor=val/saturation"],
         ["model=fully_connected", "data=mnist", "task.monitor=val/loss"],
         ["model=convolutional", "~callbacks.glimpses"],

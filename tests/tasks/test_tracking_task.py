@@ -194,7 +194,7 @@ def test_scores_and_predictions() -> None:
         names=["val 0", "val 1"],
         rules=CatchRules(8, 1),
     )
-    task.scores["val"], task.predictions["val"] = task.new_scores(), []
+    task.scores["val"], task.predictions["val"] = task.new_scores("val"), []
     task._evaluate("val", batch)
     values = {name: float(value) for name, value in task.scores["val"].compute().items()}  # type: ignore[operator]
     assert values == {

@@ -59,8 +59,8 @@ class GlimpseSensor(nn.Module):
         blocks = [pad(images, (self._margin,) * 4)]
         for scale in range(1, self.scales):
             half, wide = blocks[-1], 2 ** (scale - 1)  # a block is two by two of the scale before
-            half = (half[..., :-wide, :] + half[..., wide:, :]) / 2
-            blocks.append((half[..., :-wide] + half[..., wide:]) / 2)
+            half = half[..., :-wide, :].lerp(half[..., wide:, :], 0.5)
+            blocks.append(half[..., :-wide].lerp(half[..., wide:], 0.5))
         return tuple(blocks)
 
     def forward(self, memory: ImageMemory, locations: Tensor) -> Tensor:

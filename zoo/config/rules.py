@@ -151,7 +151,7 @@ def _not_of_this_text(config: Config) -> dict[str, str]:
 
 def _not_of_whole_images(config: Config) -> dict[str, str]:
     """Metrics that a recognition has only where a policy chooses places."""
-    of_glimpses = ("val/error_1_sample", "val/error_10_samples", "val/saturation")
+    of_glimpses = ("val/error_1_sample", "val/saturation")
     return {} if "policy" in config["model"] else dict.fromkeys(of_glimpses, "the model takes no glimpses")
 
 

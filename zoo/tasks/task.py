@@ -58,8 +58,8 @@ class Task(pl.LightningModule, ABC):
         self._evaluated = "val"  # the split that was evaluated last
 
     @abstractmethod
-    def new_scores(self) -> Scores:
-        """The metrics of one split, unused."""
+    def new_scores(self, split: str) -> Scores:
+        """The metrics of a split, unused."""
 
     @property
     def signatures(self) -> dict[str, str]:
@@ -90,7 +90,7 @@ class Task(pl.LightningModule, ABC):
     def setup(self, stage: str) -> None:
         """Makes the metrics of every split that will be evaluated."""
         for split in ["val"] if stage in ("fit", "validate") else self.test_splits:
-            self.scores[split] = self.new_scores()
+            self.scores[split] = self.new_scores(split)
 
     def on_validation_epoch_start(self) -> None:
         """Forgets the last validation's predictions."""

@@ -201,7 +201,7 @@ class TrackingTask(Task):
 
     # Evaluation
 
-    def new_scores(self) -> TrackingScores:
+    def new_scores(self, split: str) -> TrackingScores:
         """See `Task`."""
         return TrackingScores()
 

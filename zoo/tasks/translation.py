@@ -288,7 +288,7 @@ class TranslationTask(Task):
 
     # Evaluation
 
-    def new_scores(self) -> TranslationScores:
+    def new_scores(self, split: str) -> TranslationScores:
         """See `Task`."""
         return TranslationScores(self.spec)
 
