@@ -30,7 +30,7 @@ KEEP_MEMORY = {
 QUIET = 0.12
 """Cores that other processes may use while a side is measured."""
 
-DataDir = Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="where multi30k/raw lies")]
+DataDir = Annotated[Path, typer.Option(envvar="ZOO_DATA_DIR", help="the folder of data sets")]
 Rounds = Annotated[int, typer.Option(help="times each side is run")]
 Output = Annotated[Path | None, typer.Option(help="JSON file for the figures")]
 

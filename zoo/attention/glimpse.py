@@ -7,7 +7,10 @@ from torch.nn.functional import pad
 from zoo.kernels.precision import at_least_float32
 
 ImageMemory = tuple[Tensor, ...]
-"""What `GlimpseSensor.prepare` made of images: a tensor `(*lead, C, ...)` for every scale."""
+"""What `GlimpseSensor.prepare` made of images: they alone, or a tensor `(*lead, C, ...)` for every scale."""
+
+_LARGE = 32
+"""Images as large as so many of the widest patch are not worth preparing: hardly any of it would be read."""
 
 
 class GlimpseSensor(nn.Module):
@@ -56,6 +59,9 @@ class GlimpseSensor(nn.Module):
         """
         if images.ndim < 3:
             raise ValueError(f"images need the shape (..., C, H, W), given {tuple(images.shape)}")
+        widest = self.size * 2 ** (self.scales - 1)
+        if self.scales == 1 or images.shape[-2] * images.shape[-1] > _LARGE * widest**2:
+            return (images,)
         blocks = [pad(images, (self._margin,) * 4)]
         for scale in range(1, self.scales):
             half, wide = blocks[-1], 2 ** (scale - 1)  # a block is two by two of the scale before
@@ -76,33 +82,51 @@ class GlimpseSensor(nn.Module):
         Raises:
             ValueError: if there is no location for each image.
         """
-        lead, queries = memory[0].shape[:-3], locations.shape[-2]
+        lead = memory[0].shape[:-3]
         if locations.shape[:-2] != lead or locations.shape[-1] != 2:
             raise ValueError(
                 f"locations need the shape (*lead, Q, 2) with lead={tuple(lead)}, "
                 f"given {tuple(locations.shape)}"
             )
-        height, width = (side - 2 * self._margin for side in memory[0].shape[-2:])
+        prepared = len(memory) > 1
+        margin = self._margin if prepared else 0
+        extents = memory[0].new_tensor(
+            [side - 2 * margin for side in memory[0].shape[:-3:-1]]
+        )  # width, height
+        middle = (locations.to(at_least_float32(locations)) + 1) / 2 * extents
         patches = []
-        for scale, blocks in enumerate(memory):
-            rows, columns = blocks.shape[-2:]
-            x = self._places(locations[..., 0], width, 2**scale).clamp(0, columns - 1)
-            y = self._places(locations[..., 1], height, 2**scale).clamp(0, rows - 1)
-            index = (y[..., :, None] * columns + x[..., None, :]).flatten(-3)  # (*lead, Q g g)
-            index = index.unsqueeze(-2).expand(*lead, blocks.shape[-3], -1)
-            found = blocks.flatten(-2).gather(-1, index)
-            patches.append(found.unflatten(-1, (queries, self.size, self.size)))  # (*lead, C, Q, g, g)
-        return torch.stack(patches, len(lead)).movedim(-3, len(lead))
-
-    def _places(self, location: Tensor, extent: int, side: int) -> Tensor:
-        """Where the blocks of a patch begin along one axis, `(*lead, Q, g)`.
-
-        Those beyond the rim are still to be brought back to it: its blocks are as empty.
-        """
-        middle = (location.to(at_least_float32(location)) + 1) / 2 * extent
-        first: Tensor = (middle - self.size * side / 2 + 0.5).floor().long() + self._margin
-        return first[..., None] + side * torch.arange(self.size, device=location.device)
+        for scale in range(self.scales):
+            side = 2**scale
+            first = (middle - self.size * side / 2 + 0.5).floor().long() + margin
+            if prepared:
+                patches.append(_read(memory[scale], first, self.size, step=side))
+            else:
+                pixels = _read(memory[0], first, self.size * side)
+                patches.append(pixels.unflatten(-1, (-1, side)).unflatten(-3, (-1, side)).mean((-3, -1)))
+        return torch.stack(patches, -4)
 
     def extra_repr(self) -> str:
         """The sizes, for `print(model)`."""
         return f"size={self.size}, scales={self.scales}"
+
+
+def _read(source: Tensor, first: Tensor, number: int, *, step: int = 1) -> Tensor:
+    """Squares of `number` x `number` pixels, each `step` behind the one before; zero outside.
+
+    Args:
+        source: `(*lead, C, H, W)`.
+        first: `(*lead, Q, 2)`, column and row of each square's first pixel.
+        number: of pixels along each side.
+        step: from one pixel to the next.
+
+    Returns:
+        `(*lead, Q, C, number, number)`.
+    """
+    height, width = source.shape[-2:]
+    places = first[..., None] + step * torch.arange(number, device=first.device)  # (*lead, Q, 2, number)
+    x, y = places[..., 0, None, :], places[..., 1, :, None]
+    outside = (x < 0) | (x >= width) | (y < 0) | (y >= height)  # (*lead, Q, number, number)
+    index = y.clamp(0, height - 1) * width + x.clamp(0, width - 1)
+    index = index.flatten(-3).unsqueeze(-2).expand(*source.shape[:-2], -1)
+    found: Tensor = source.flatten(-2).gather(-1, index).unflatten(-1, outside.shape[-3:])
+    return found.movedim(-4, -3).masked_fill(outside.unsqueeze(-3), 0.0)
