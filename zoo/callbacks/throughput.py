@@ -12,9 +12,9 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
-from zoo.batch import CatchBatch, ImageBatch, Padded, TranslationBatch
+from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, Padded, TranslationBatch
 
-Batch = TranslationBatch | ImageBatch | CatchBatch
+Batch = TranslationBatch | ImageBatch | CatchBatch | CaptionBatch
 
 
 class Throughput(Callback):

@@ -9,7 +9,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.attention import Location
-from zoo.batch import CatchBatch, ImageBatch, TranslationBatch
+from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
@@ -46,6 +46,7 @@ CONTENTS: dict[type, str] = {
     TranslationBatch: "pairs of sentences",
     ImageBatch: "images of classes",
     CatchBatch: "games of Catch",
+    CaptionBatch: "images with captions",
 }
 """What data makes and a task takes, in words."""
 
