@@ -4,7 +4,7 @@ from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, Alignment
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
 from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
-from zoo.metrics.error import Error
+from zoo.metrics.error import Error, WrongAnswers
 from zoo.metrics.names import METRICS, mode_of
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.text import (
@@ -33,6 +33,7 @@ __all__ = [
     "Perplexity",
     "StandardError",
     "TokenizedLowercasedBleu",
+    "WrongAnswers",
     "bleu_by_length",
     "bleu_by_source_words",
     "coverage_metrics",
