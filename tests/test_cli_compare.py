@@ -80,11 +80,15 @@ def test_the_table_goes_to_files(tmp_path: Path) -> None:
         make_run(tmp_path / "runs" / f"cosine{seed}", "Cosine", seed, right=12 + seed)
     written = [tmp_path / "out" / name for name in ("table.md", "table.csv")]
     result = _zoo(
-        tmp_path / "runs", "--baseline", "attention=dot", "--markdown", written[0], "--csv", written[1]
+        *(tmp_path / "runs", "--baseline", "attention=dot"),
+        *("--markdown", written[0], "--csv", written[1], "--png", tmp_path / "out" / "pictures"),
     )
     assert result.exit_code == 0, result.output
     assert "differences are from attention=dot" in result.stdout
     assert "| attention=cosine | Cosine | 2 | **0.6750 ± 0.0354** |" in written[0].read_text()
+    pictures = sorted((tmp_path / "out" / "pictures").iterdir())
+    assert [picture.name for picture in pictures] == ["exact_match.png", "exact_match_against_speed.png"]
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
     assert written[1].read_text().splitlines()[1].startswith("attention=cosine,finished,,")
 
 

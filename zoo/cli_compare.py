@@ -33,6 +33,10 @@ def compare(
         typer.Option(help="Of the target text, for bleu_tok_lc; by default as the runs were scored."),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(**_FILE, help="Write the table as Markdown.")] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, metavar="FOLDER", help="Draw the table."),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(**_FILE, help="Write every number.")] = None,
 ) -> None:
     """Compare runs: means over seeds, intervals, and whether differences could be chance.
@@ -48,7 +52,7 @@ def compare(
         from zoo.runs.comparison.comparison import Question
         from zoo.runs.comparison.comparison import compare as compare_runs
         from zoo.runs.comparison.runs import find_runs
-        from zoo.runs.files import write_text
+        from zoo.runs.files import write_bytes, write_text
 
         question = Question(
             metrics=tuple(metric or ()),
@@ -62,5 +66,10 @@ def compare(
         table.print_table(comparison)
         if markdown:
             write_text(markdown, table.markdown(comparison))
+        if png:
+            from zoo.runs.comparison.pictures import pictures
+
+            for name, content in pictures(comparison).items():
+                write_bytes(png / name, content)
         if csv:
             write_text(csv, table.comma_separated(comparison))

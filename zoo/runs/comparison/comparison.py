@@ -91,14 +91,17 @@ class Comparison:
         """The row that the others are compared with."""
         return next(row for row in self.rows if row.group.label == self.question.baseline)
 
+    def higher_is_better(self, column: str) -> bool | None:
+        """Which way a metric or cost gets better; None when neither is better, or nobody knows."""
+        if column in COSTS:
+            return column == "per_second"
+        return METRICS[column].higher_is_better if column in METRICS else None
+
     def best(self, column: str) -> list[Row]:
         """The rows with the best mean; none where no side of a column is better, or nothing differs."""
-        if column in COSTS:
-            if column != "parameters" and not self.one_machine:
-                return []
-            higher: bool | None = column == "per_second"
-        else:
-            higher = METRICS[column].higher_is_better if column in METRICS else None
+        if column in COSTS and column != "parameters" and not self.one_machine:
+            return []
+        higher = self.higher_is_better(column)
         means = {row.group.label: found.mean for row in self.rows if (found := _cell(row, column))}
         if higher is None or len(set(means.values())) < 2:
             return []
