@@ -37,6 +37,10 @@ def compare(
         Path | None,
         typer.Option(file_okay=False, metavar="FOLDER", help="Draw the table."),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(**_FILE, help="Write a page: sort, filter, curves, predictions, pictures; no network."),
+    ] = None,
     csv: Annotated[Path | None, typer.Option(**_FILE, help="Write every number.")] = None,
 ) -> None:
     """Compare runs: means over seeds, intervals, and whether differences could be chance.
@@ -71,5 +75,9 @@ def compare(
 
             for name, content in pictures(comparison).items():
                 write_bytes(png / name, content)
+        if html:
+            from zoo.runs.comparison.html import page
+
+            write_text(html, page(comparison))
         if csv:
             write_text(csv, table.comma_separated(comparison))

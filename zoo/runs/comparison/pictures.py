@@ -6,7 +6,7 @@ from zoo.runs.comparison.comparison import Comparison, Row
 
 
 def pictures(comparison: Comparison) -> dict[str, bytes]:
-    """PNG files by their names: the metric with its intervals, and against speed where all ran on one kind of machine."""
+    """PNG files by name: the metric with its intervals; against speed, if all ran on one kind of machine."""
     metric, unit = comparison.metric, comparison.unit
     higher = comparison.higher_is_better(metric) is not False
     figure = metric_with_intervals(

@@ -2,6 +2,7 @@
 
 import csv
 from collections.abc import Callable, Sequence
+from functools import partial
 from io import StringIO
 from typing import NamedTuple
 
@@ -27,50 +28,91 @@ class Column(NamedTuple):
     Attributes:
         head: its name.
         cells: one for each row, empty where there is nothing to say.
+        values: what numbers are sorted by; None of text, and of empty cells.
         best: which cells are the best of the column.
         is_number: whether it is set to the right.
     """
 
     head: str
     cells: list[str]
+    values: list[float | None]
     best: list[bool]
-    is_number: bool = True
+    is_number: bool
 
 
-def columns(comparison: Comparison) -> list[Column]:
-    """The table's columns; one that would be empty in every row is none."""
+def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
+    """The table's columns; one that would be empty in every row is none.
+
+    Args:
+        comparison: what is shown.
+        complete: with every setting that differs and every metric, however many there are.
+    """
     rows, metric = comparison.rows, comparison.metric
     digits = _digits([row.scores[metric] for row in rows])
-    settings = comparison.settings if len(comparison.settings) <= _MOST_SETTINGS else ()
+    are_few = complete or len(comparison.settings) <= _MOST_SETTINGS
+    measured = list({name: None for row in rows for name in row.scores})
+    others = [name for name in (measured if complete else comparison.question.metrics) if name != metric]
 
-    def column(head: str, cell: Callable[[Row], str], best: Sequence[Row] = ()) -> Column:
+    def text(head: str, cell: Callable[[Row], str]) -> Column:
+        return Column(head, [cell(row) for row in rows], [None] * len(rows), [False] * len(rows), False)
+
+    def number(
+        head: str, value: Callable[[Row], float | None], cell: Callable[[Row], str], best: Sequence[Row] = ()
+    ) -> Column:
         marks = [any(row is one for one in best) for row in rows]
-        return Column(head, [cell(row) for row in rows], marks)
+        return Column(head, [cell(row) for row in rows], [value(row) for row in rows], marks, True)
 
-    def of_metric(name: str) -> Column:
+    def score(name: str) -> Column:
         places = _digits([found for row in rows if (found := row.scores.get(name))])
-        return column(name, lambda row: _mean(row.scores.get(name), places), comparison.best(name))
+        return number(
+            name,
+            lambda row: _mean(row.scores.get(name)),
+            lambda row: _spread(row.scores.get(name), places),
+            comparison.best(name),
+        )
 
-    def of_setting(key: str) -> Column:
-        return column(key, lambda row: row.group.settings.get(key, ""))._replace(is_number=False)
-
-    def of_cost(name: str) -> Column:
-        return column(cost_head(comparison, name), lambda row: _cost(row, name), comparison.best(name))
+    def cost(name: str) -> Column:
+        return number(
+            cost_head(comparison, name),
+            lambda row: _mean(row.costs.get(name)),
+            lambda row: _cost(row, name),
+            comparison.best(name),
+        )
 
     found = [
-        column("run", lambda row: row.group.label)._replace(is_number=False),
-        *map(of_setting, settings),
-        column("n", lambda row: str(row.scores[metric].n)),
-        of_metric(metric),
-        column("95 % interval", lambda row: _interval(row.scores[metric], digits)),
-        column("min to max", lambda row: _range(row.scores[metric], digits)),
-        column("difference", lambda row: _difference(comparison, row, digits)),
-        column("95 % (items)", lambda row: _bounds(row.items, digits)),
-        column("p (items)", lambda row: _probability(row.items)),
-        column("95 % (seeds)", lambda row: _bounds(row.seeds, digits)),
-        column("p (seeds)", lambda row: _probability(row.seeds)),
-        *map(of_metric, comparison.question.metrics[1:]),
-        *map(of_cost, COSTS),
+        text("run", lambda row: row.group.label),
+        *(text(key, partial(_setting, key)) for key in comparison.settings if are_few),
+        number("n", lambda row: row.scores[metric].n, lambda row: str(row.scores[metric].n)),
+        score(metric),
+        number(
+            "95 % interval",
+            lambda row: row.scores[metric].low,
+            lambda row: _interval(row.scores[metric], digits),
+        ),
+        number(
+            "min to max", lambda row: row.scores[metric].least, lambda row: _range(row.scores[metric], digits)
+        ),
+        number(
+            "difference", partial(difference, comparison), lambda row: _difference(comparison, row, digits)
+        ),
+        number(
+            "95 % (items)",
+            lambda row: row.items.low if row.items else None,
+            lambda row: _bounds(row.items, digits),
+        ),
+        number(
+            "p (items)", lambda row: row.items.p if row.items else None, lambda row: _probability(row.items)
+        ),
+        number(
+            "95 % (seeds)",
+            lambda row: row.seeds.low if row.seeds else None,
+            lambda row: _bounds(row.seeds, digits),
+        ),
+        number(
+            "p (seeds)", lambda row: row.seeds.p if row.seeds else None, lambda row: _probability(row.seeds)
+        ),
+        *map(score, others),
+        *map(cost, COSTS),
     ]
     return [one for one in found if any(one.cells)]
 
@@ -205,7 +247,15 @@ def _digits(found: Sequence[Summary]) -> int:
     return 2 if any(abs(one.mean) >= 5 for one in found) else 4
 
 
-def _mean(found: Summary | None, digits: int) -> str:
+def _setting(key: str, row: Row) -> str:
+    return row.group.settings.get(key, "")
+
+
+def _mean(found: Summary | None) -> float | None:
+    return None if found is None else found.mean
+
+
+def _spread(found: Summary | None, digits: int) -> str:
     if found is None:
         return ""
     mean = f"{found.mean:.{digits}f}"
