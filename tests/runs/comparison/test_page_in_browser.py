@@ -149,6 +149,8 @@ def test_curves_costs_and_what_is_shown(runs: Path) -> None:
         find("show-best").click(); found.again = named("curves").length;
         Plotly.restyle("curves", { visible: "legendonly" }, [0]);
         found.hidden = find("curves").data[0].visible;
+        const buttons = [...document.querySelectorAll("#curves .modebar-btn")];
+        found.tools = buttons.map((tool) => tool.dataset.title);
         found.front = find("costs").data[0].x;
         change("cost", (list) => { list.value = "parameters"; }); found.cheap = find("costs").data[0].x;
         """,
@@ -161,6 +163,8 @@ def test_curves_costs_and_what_is_shown(runs: Path) -> None:
     assert found["settings"] == ["setting", "attention=cosine", "attention=dot"]
     assert (found["empty"], found["again"]) == ([0, 2], 3)
     assert found["hidden"] == "legendonly"
+    assert found["tools"], "the chart has tools"
+    assert not [title for title in found["tools"] if re.search("share|cloud|edit", title, re.IGNORECASE)]
     assert found["front"] == [300, 200, 100]
     assert found["cheap"] == [998], "the best one is the smallest, too"
 

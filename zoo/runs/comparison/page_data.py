@@ -12,7 +12,7 @@ from zoo.runs.predictions import read_split
 
 _SAMPLES, _LONGEST = 24, 600
 """Test items whose predictions are shown, and characters of a text."""
-_PICTURE_BYTES = 12 * 2**20
+_PICTURE_BYTES = 6 * 2**20
 """Pictures that a page holds, in all: of the baseline first, then of the best groups."""
 
 

@@ -13,6 +13,12 @@
     made.append(content);
     return made;
   }
+  /** A long name, with places between its parts where a line may end. */
+  function broken(label) {
+    const made = document.createDocumentFragment();
+    label.split(/(?<=[,/])/).forEach((part) => made.append(part, document.createElement("wbr")));
+    return made;
+  }
   function options(select, names) {
     select.replaceChildren(...names.map((name) => element("option", name, { value: name })));
   }
@@ -38,8 +44,9 @@
     });
     const swatch = element("span", "", { className: "swatch" });
     const name = element("label");
-    name.append(tick, swatch, element("span", label));
-    if (row === data.baseline) name.append(element("span", "baseline", { className: "baseline" }));
+    const words = element("span", broken(label));
+    if (row === data.baseline) words.append(element("span", "baseline", { className: "baseline" }));
+    name.append(tick, swatch, words);
     const line = element("tr");
     const head = element("th", name, { scope: "row" });
     line.append(head);
@@ -105,16 +112,19 @@
       paper_bgcolor: "rgba(0,0,0,0)",
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { color: style("--ink"), size: 12 },
-      margin: { l: 50, r: 12, t: 12, b: 44 },
+      margin: { l: 50, r: 12, t: 34, b: 44 }, // the tools stand above
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: style("--faint"), activecolor: style("--accent") },
       hoverlabel: { namelength: 60 },
       hovermode: "closest",
-      legend: isNarrow() ? { orientation: "h", y: -0.25 } : {},
+      legend: isNarrow() ? { orientation: "h", y: -0.2, yanchor: "top" } : {},
       xaxis: { ...axis, title: { text: across } },
       yaxis: { ...axis, title: { text: up } },
       ...more,
     };
   }
-  const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["lasso2d", "select2d"] };
+  // Only these tools: by default there is one that uploads the chart.
+  const tools = ["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"];
+  const config = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtons: [tools] };
   const short = (text) => {
     const most = isNarrow() ? 34 : 48;
     const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
@@ -198,7 +208,7 @@
     const head = element("thead");
     const line = element("tr");
     line.append(...first.map((text) => element("th", text, { scope: "col" })));
-    line.append(...chosen.map((row) => element("th", data.labels[row], { scope: "col" })));
+    line.append(...chosen.map((row) => element("th", broken(data.labels[row]), { scope: "col" })));
     head.append(line);
     return head;
   };
@@ -234,7 +244,7 @@
     const images = data.pictures[find("picture-kind").value] || [];
     const chosen = visible().filter((row) => images[row]);
     find("pictures").replaceChildren(...chosen.map((row) => {
-      const figure = element("figure", element("figcaption", data.labels[row]));
+      const figure = element("figure", element("figcaption", broken(data.labels[row])));
       figure.append(element("img", "", { src: images[row], alt: `attention of ${data.labels[row]}`, loading: "lazy" }));
       return figure;
     }));
