@@ -1,10 +1,9 @@
 """`zoo compare`: one table, or one line that says why not."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
+from compared_runs import edit, items, make_run
 from typer.testing import CliRunner, Result
 
 from zoo.cli import main
@@ -18,24 +17,15 @@ SENTENCES = [
 ]
 
 
-def make_run(folder: Path, *predictions: str, **splits: list[str]) -> Path:
-    """A run's folder with predictions of the first sentences."""
-
-    def items(predicted: list[str] | tuple[str, ...]) -> list[dict[str, Any]]:
-        return [
-            {"id": number, "input": f"{number}", "references": [SENTENCES[number]], "prediction": text}
-            for number, text in enumerate(predicted)
-        ]
-
-    write_predictions(folder, {"test": items(predictions), **{name: items(t) for name, t in splits.items()}})
-    return folder
-
-
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
-    make_run(tmp_path / "first", *SENTENCES[:3], "falsch")
-    make_run(tmp_path / "second", *SENTENCES, test_2017=SENTENCES[:1])
-    make_run(tmp_path / "third", "a", "b", "c", "d")
+    """Predictions alone, as another system may give them."""
+    for name, predictions in {
+        "first": [*SENTENCES[:3], "falsch"],
+        "second": SENTENCES,
+        "third": list("abcd"),
+    }.items():
+        write_predictions(tmp_path / name, {"test": items(predictions, SENTENCES)})
     return tmp_path
 
 
@@ -53,22 +43,16 @@ def _fails(*arguments: object) -> str:
 
 def test_several_against_the_first(runs: Path) -> None:
     """As plain columns where there is no terminal, however long the names are."""
-    result = _zoo(
-        runs / "first", runs / "second" / "predictions.jsonl", runs / "third", "--metric", "exact_match"
-    )
+    first, second, third = runs / "first", runs / "second" / "predictions.jsonl", runs / "third"
+    result = _zoo(first, second, third, "--metric", "exact_match")
     assert result.exit_code == 0, result.output
-    head, *rows, note = [line.split() for line in result.stdout.splitlines()]
-    assert head == ["run", "exact_match", "difference", "95", "%", "interval", "p"]
-    assert [row[0] for row in rows] == [
-        str(runs / "first"),
-        str(runs / "second" / "predictions.jsonl"),
-        str(runs / "third"),
-    ]
-    assert [row[1:3] for row in rows] == [["0.7500"], ["1.0000", "+0.2500"], ["0.0000", "-0.7500"]]
-    assert rows[1][3:5] == ["[+0.0000,", "+0.7500]"]
-    assert float(rows[1][5]) == pytest.approx(0.75**4, abs=0.05)
-    assert float(rows[2][5]) < 0.02
-    assert " ".join(note) == "4 sentences of test; paired bootstrap, 1,000 samples, seed 12345"
+    head, *rows = [line.split() for line in result.stdout.splitlines()]
+    assert head[:4] == ["run", "n", "exact_match", "difference"]
+    assert [row[0] for row in rows[:3]] == [str(first), str(second), str(third)]
+    assert rows[1][2:7] == ["1.0000", "*", "+0.2500", "[+0.0000,", "+0.7500]"]
+    assert float(rows[1][7]) == pytest.approx(0.75**4, abs=0.05)
+    assert rows[2][2:4] == ["0.0000", "-0.7500"]
+    assert "paired bootstrap over 4 items of test, 1,000 samples, seed 12345" in result.stdout
 
 
 def test_a_score_comes_with_its_signature_and_a_seed_with_its_resamples(runs: Path) -> None:
@@ -81,22 +65,37 @@ def test_a_score_comes_with_its_signature_and_a_seed_with_its_resamples(runs: Pa
 
 
 def test_the_language_is_the_runs_own(runs: Path) -> None:
-    assert "give --language" in _fails(runs / "first", runs / "second", "--metric", "bleu_tok_lc")
-    given = _zoo(runs / "first", runs / "second", "--metric", "bleu_tok_lc", "--language", "de")
-    assert "|moses:de-" in given.stdout
-    signatures = {"signatures": {"bleu_tok_lc": "nrefs:1|tok:none|moses:de-0.1.1"}}
-    (runs / "first" / "results.json").write_text(json.dumps(signatures))
-    assert _zoo(runs / "first", runs / "second", "--metric", "bleu_tok_lc").stdout == given.stdout
-
-
-def test_what_cannot_be_compared(runs: Path) -> None:
     first, second = runs / "first", runs / "second"
-    assert "needs two runs or more" in _fails(first)
-    assert "cannot compare by 'belu' (did you mean bleu?)" in _fails(first, second, "--metric", "belu")
-    assert "--language changes bleu_tok_lc alone" in _fails(first, second, "--language", "de")
-    assert f"secnd does not exist; did you mean {second}?" in _fails(first, runs / "secnd")
-    assert "has no split 'test_2017'; did you mean test?" in _fails(first, second, "--split", "test_2017")
-    assert "hold other test items (4 and 2 of them)" in _fails(first, make_run(runs / "short", "a", "b"))
-    with (second / "predictions.jsonl").open("a") as file:
-        file.write("{\n")
-    assert f"{second}/predictions.jsonl, line 6 is damaged: no JSON" in _fails(first, second)
+    assert "give --language" in _fails(first, second, "--metric", "bleu_tok_lc")
+    given = _zoo(first, second, "--metric", "bleu_tok_lc", "--language", "de")
+    assert "|moses:de-" in given.stdout
+    assert "--language changes bleu_tok_lc alone" in _fails(
+        first, second, "--metric", "bleu", "--language", "de"
+    )
+
+
+def test_the_table_goes_to_files(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        make_run(tmp_path / "runs" / f"dot{seed}", "Dot", seed, right=8 + seed)
+        make_run(tmp_path / "runs" / f"cosine{seed}", "Cosine", seed, right=12 + seed)
+    written = [tmp_path / "out" / name for name in ("table.md", "table.csv")]
+    result = _zoo(
+        *(tmp_path / "runs", "--baseline", "attention=dot"),
+        *("--markdown", written[0], "--csv", written[1], "--png", tmp_path / "out" / "pictures"),
+    )
+    assert result.exit_code == 0, result.output
+    assert "differences are from attention=dot" in result.stdout
+    assert "| attention=cosine | Cosine | 2 | **0.6750 ± 0.0354** |" in written[0].read_text()
+    pictures = sorted((tmp_path / "out" / "pictures").iterdir())
+    assert [picture.name for picture in pictures] == ["exact_match.png", "exact_match_against_speed.png"]
+    assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
+    assert written[1].read_text().splitlines()[1].startswith("attention=cosine,finished,,")
+
+
+def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) -> None:
+    make_run(tmp_path / "one")
+    edit(make_run(tmp_path / "two", "Cosine"), test_hash="other")
+    assert "test_hash (the test items) differs" in _fails(
+        tmp_path / "one", tmp_path / "two", "--csv", tmp_path / "a.csv"
+    )
+    assert not (tmp_path / "a.csv").exists()

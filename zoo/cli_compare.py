@@ -1,118 +1,83 @@
-"""`zoo compare`: whether runs differ on the same test sentences."""
+"""`zoo compare`: which configuration is better, and whether the difference is real."""
 
-import json
-import re
-from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.box import HEAVY_HEAD
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from zoo.clear_errors import clear_errors
 
-if TYPE_CHECKING:
-    from zoo.metrics.significance import Difference
-
-METRICS = ("bleu", "bleu_tok_lc", "chrf", "exact_match")
-"""What can be compared: scores that follow from sums over sentences."""
+_FILE = {"dir_okay": False, "metavar": "FILE"}
 
 
 def compare(
     runs: Annotated[
         list[Path],
         typer.Argument(
-            metavar="RUN RUN...", help="Runs, or predictions.jsonl files; the first is the baseline."
+            metavar="DIR...",
+            help="Any mix of runs, sweeps, folders of them, kept results, predictions.jsonl files.",
         ),
     ],
-    metric: Annotated[str, typer.Option(help=f"One of {', '.join(METRICS)}.")] = "bleu",
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="May be repeated, the first is compared in full; default: what picks checkpoints."),
+    ] = None,
     split: Annotated[str, typer.Option(help="The test split.")] = "test",
+    baseline: Annotated[
+        str | None, typer.Option(help="A row's name, or one of its runs; default: that of the first run.")
+    ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Test sets to draw.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 12345,
     language: Annotated[
         str | None,
-        typer.Option(help="Of the target text, for bleu_tok_lc; by default as the first run was scored."),
+        typer.Option(help="Of the target text, for bleu_tok_lc; by default as the runs were scored."),
     ] = None,
+    markdown: Annotated[Path | None, typer.Option(**_FILE, help="Write the table as Markdown.")] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, metavar="FOLDER", help="Draw the table."),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(**_FILE, help="Write a page: sort, filter, curves, predictions, pictures; no network."),
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(**_FILE, help="Write every number.")] = None,
 ) -> None:
-    """Compare what runs predicted for the same test items: paired bootstrap resampling (Koehn 2004)."""
-    with clear_errors():
-        if metric not in METRICS:
-            matches = get_close_matches(metric, METRICS, n=1)
-            meant = f" (did you mean {matches[0]}?)" if matches else ""
-            raise ValueError(f"cannot compare by {metric!r}{meant}; there are {', '.join(METRICS)}")
-        if language and metric != "bleu_tok_lc":
-            raise ValueError("--language changes bleu_tok_lc alone: leave it out, or give --metric too")
-        if len(runs) < 2:
-            raise ValueError(f"a comparison needs two runs or more, got {runs[0]} alone")
+    """Compare runs: means over seeds, intervals, and whether differences could be chance.
 
-        from zoo.metrics import CorpusScore, text_metrics
-        from zoo.metrics.significance import paired_bootstrap
-        from zoo.runs.predictions import find_predictions, read_split, require_same_items
-
-        files = [find_predictions(run) for run in runs]
-        if metric == "bleu_tok_lc":
-            language = language or _language(files[0])
-        items = [read_split(file, split) for file in files]
-        for file, others in zip(files[1:], items[1:], strict=True):
-            require_same_items((files[0], items[0]), (file, others))
-        predictions = [[item["prediction"] for item in system] for system in items]
-        references = [item["references"] for item in items[0]]
-        scorer: Any = text_metrics(language or "")[metric]
-        baseline, differences = paired_bootstrap(
-            scorer, references, predictions[0], predictions[1:], samples=samples, seed=seed
-        )
-        notes = (
-            f"{len(references):,} sentences of {split}; paired bootstrap, {samples:,} samples, seed {seed}"
-        )
-        if isinstance(scorer, CorpusScore):
-            scorer.update(predictions[0], references)  # a signature names the number of references
-            notes += f"\n{scorer.signature}"
-        _print(metric, [str(run) for run in runs], baseline, differences, notes)
-
-
-def _language(predictions: Path) -> str:
-    """The language of the target as the run beside the predictions was scored.
-
-    Raises:
-        ValueError: no results.json there says it.
+    Runs of one configuration are one row. Against a baseline: paired bootstrap resampling of the test items
+    (Koehn 2004), and a t-test over seeds.
     """
-    try:
-        results = json.loads((predictions.parent / "results.json").read_text(encoding="utf-8"))
-        signature = str(results["signatures"]["bleu_tok_lc"])
-    except (OSError, ValueError, KeyError, TypeError):
-        signature = ""
-    said = re.search(r"moses:(\w+)", signature)
-    if not said:
-        raise ValueError(
-            f"bleu_tok_lc needs the target's language, which no results.json beside {predictions} tells: "
-            "give --language, for example --language de"
-        )
-    return said[1]
+    with clear_errors():
+        if language and metric and "bleu_tok_lc" not in metric:
+            raise ValueError("--language changes bleu_tok_lc alone: leave it out, or give --metric too")
 
+        from zoo.runs.comparison import table
+        from zoo.runs.comparison.comparison import Question
+        from zoo.runs.comparison.comparison import compare as compare_runs
+        from zoo.runs.comparison.runs import find_runs
+        from zoo.runs.files import write_bytes, write_text
 
-def _print(
-    metric: str, runs: list[str], baseline: float, differences: "list[Difference]", notes: str
-) -> None:
-    """A table, with a frame on a terminal; elsewhere a line for each run, as long as it has to be."""
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=10_000)
-    table = Table(box=HEAVY_HEAD if console.is_terminal else None, pad_edge=console.is_terminal)
-    table.add_column("run", overflow="fold")
-    for name in (metric, "difference", "95 % interval", "p"):
-        table.add_column(name, justify="right", no_wrap=True)
-    digits = 4 if metric == "exact_match" else 2
-    table.add_row(Text(runs[0]), f"{baseline:.{digits}f}", "", "", "")
-    for run, found in zip(runs[1:], differences, strict=True):
-        table.add_row(
-            Text(run),  # brackets in a name are no markup
-            f"{found.score:.{digits}f}",
-            f"{found.difference:+.{digits}f}",
-            f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]",
-            f"{found.p:.4f}",
+        question = Question(
+            metrics=tuple(metric or ()),
+            split=split,
+            baseline=baseline,
+            samples=samples,
+            seed=seed,
+            language=language,
         )
-    console.print(table)
-    console.print(notes, soft_wrap=True, highlight=False, markup=False)
+        comparison = compare_runs(find_runs(runs), question)
+        table.print_table(comparison)
+        if markdown:
+            write_text(markdown, table.markdown(comparison))
+        if png:
+            from zoo.runs.comparison.pictures import pictures
+
+            for name, content in pictures(comparison).items():
+                write_bytes(png / name, content)
+        if html:
+            from zoo.runs.comparison.html import page
+
+            write_text(html, page(comparison))
+        if csv:
+            write_text(csv, table.comma_separated(comparison))

@@ -8,8 +8,8 @@ import pytest
 from sacrebleu.metrics import BLEU, CHRF
 from sacrebleu.significance import PairedTest
 
-from zoo.metrics import ExactMatch, text_metrics
-from zoo.metrics.significance import SummedScore, paired_bootstrap
+from zoo.metrics import ExactMatch, WrongAnswers, text_metrics
+from zoo.metrics.significance import SummedScore, bootstrap_differences, paired_bootstrap
 
 SENTENCE = "ein Mann steht auf der Leiter und zwei Hunde laufen über das nasse Gras vor dem Haus"
 WORDS = SENTENCE.split()
@@ -47,7 +47,7 @@ def test_the_same_resamples_and_scores_as_sacrebleu(
     baseline, (difference,) = paired_bootstrap(metric, references, first, [second], samples=300, seed=12345)
     assert baseline == pytest.approx(expected[0].score)
     assert difference.score == pytest.approx(expected[1].score)
-    resampled = np.array(drawn[2:]).reshape(300, 2)
+    resampled = np.array(drawn[2:602]).reshape(300, 2)
     assert resampled[:, 1].mean() == pytest.approx(expected[1].mean, rel=1e-6)
     ordered = np.sort(resampled[:, 1])
     assert (ordered[-8] - ordered[7]) / 2 == pytest.approx(expected[1].ci, rel=1e-5)
@@ -104,3 +104,28 @@ def test_mistakes() -> None:
         paired_bootstrap(metric, [], [], [[]], samples=1, seed=0)
     with pytest.raises(ValueError, match="2 predictions but 1 lists of references"):
         paired_bootstrap(metric, [["a"]], ["a"], [["a", "b"]], samples=1, seed=0)
+
+
+def test_several_runs_a_side_are_their_mean() -> None:
+    """Of two runs each: by hand, on the same resamples."""
+    references = [[letter] for letter in "abcdef"]
+    systems = ["abcdxx", "abxxxx", "abcdef", "abcxxx"]
+    metric = ExactMatch()
+    statistics = np.stack(
+        [np.array(metric.sentence_statistics(list(text), references)) for text in systems], axis=1
+    )
+    (found,) = bootstrap_differences(metric, statistics, [([2, 3], [0, 1])], samples=400, seed=3)
+    assert found.score == pytest.approx((6 / 6 + 3 / 6) / 2)
+    assert found.difference == pytest.approx(0.25)
+    generator = np.random.default_rng(3)
+    right = statistics[:, :, 0]
+    drawn = [right[generator.choice(6, size=6)].mean(axis=0) for _ in range(400)]
+    differences = np.array([(row[2] + row[3] - row[0] - row[1]) / 2 for row in drawn])
+    assert (found.low, found.high) == pytest.approx(tuple(np.percentile(differences, [2.5, 97.5])))
+    assert found.p == pytest.approx((np.sum(differences <= 1e-12) + 1) / 401)
+
+
+def test_an_error_falls_as_matches_rise() -> None:
+    references = [[letter] for letter in "abcd"]
+    statistics = WrongAnswers().sentence_statistics(list("abcx"), references)
+    assert WrongAnswers().score([sum(column) for column in zip(*statistics, strict=True)]) == 0.25

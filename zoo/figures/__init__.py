@@ -1,6 +1,7 @@
 """Pure functions: arrays in, a matplotlib figure out; nothing global is read or changed."""
 
 from zoo.figures.alignments import alignment, alignment_sheet
+from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_against_cost
 from zoo.figures.curves import bleu_by_length, learning_curve
 from zoo.figures.glimpses import glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
@@ -16,6 +17,9 @@ __all__ = [
     "head_grids",
     "learning_curve",
     "location_histogram",
+    "metric_with_intervals",
+    "pareto_front",
     "png",
+    "quality_against_cost",
     "render",
 ]

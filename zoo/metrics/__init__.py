@@ -6,7 +6,7 @@ from zoo.metrics.captions import CaptionBleu, CiderD, RougeL, caption_metrics
 from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.constant_caption import constant_caption, constant_scores
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
-from zoo.metrics.error import Error
+from zoo.metrics.error import Error, WrongAnswers
 from zoo.metrics.names import METRICS, mode_of
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.pointing import Pointing
@@ -40,6 +40,7 @@ __all__ = [
     "RougeL",
     "StandardError",
     "TokenizedLowercasedBleu",
+    "WrongAnswers",
     "bleu_by_length",
     "bleu_by_source_words",
     "caption_metrics",

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from zoo.metrics.text import References
 
+_ROUNDING = 1e-9
+"""Means over several runs may differ by this much and be the same."""
+
 
 class SummedScore(Protocol):
     """A score of a corpus that follows from sums over its sentences."""
@@ -70,34 +73,69 @@ def paired_bootstrap(
     Raises:
         ValueError: the counts differ, there are no sentences, or there is no sample.
     """
-    if samples < 1:
-        raise ValueError(f"samples must be at least 1, got {samples}")
     if not references:
         raise ValueError("there are no sentences to compare")
     # (N, systems, statistics), the baseline first
     statistics = np.stack(
         [np.array(metric.sentence_statistics(texts, references)) for texts in (baseline, *systems)], axis=1
     )
+    pairs = [([column], [0]) for column in range(1, len(systems) + 1)]
+    differences = bootstrap_differences(metric, statistics, pairs, samples=samples, seed=seed)
+    return metric.score(statistics[:, 0].sum(axis=0).tolist()), differences
+
+
+def bootstrap_differences(
+    metric: SummedScore,
+    statistics: NDArray[np.int64],
+    pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
+    *,
+    samples: int,
+    seed: int,
+) -> list[Difference]:
+    """As `paired_bootstrap`, of what the items of a test set add to the sums, and with several runs a side.
+
+    Every run is scored on the same resamples, and a side's score is the mean over its runs: what is drawn
+    anew are the test items, not the seeds.
+
+    Args:
+        metric: what is compared.
+        statistics: (N, runs, statistics), what each item adds for each run.
+        pairs: for each comparison the columns of a configuration's runs, and those of its baseline's.
+        samples: how many test sets are drawn.
+        seed: of the draw.
+
+    Raises:
+        ValueError: there is no sample, or there are no items.
+    """
+    if samples < 1:
+        raise ValueError(f"samples must be at least 1, got {samples}")
+    if not len(statistics):
+        raise ValueError("there are no sentences to compare")
+    count, shape = len(statistics), statistics.shape[1:]
     whole = _scores(metric, statistics.sum(axis=0))
-    count = len(statistics)
-    flat = statistics.reshape(count, -1)
+    # Counts are exact in float64, whose products are far faster than those of integers.
+    flat = statistics.reshape(count, -1).astype(np.float64)
     generator = np.random.default_rng(seed)
-    drawn = np.empty((samples, len(systems) + 1))
+    drawn = np.empty((samples, shape[0]))
     for number in range(samples):
-        # how often each sentence was drawn, times what it adds: no copy of the statistics for each resample
-        times = np.bincount(generator.choice(count, size=count), minlength=count)
-        drawn[number] = _scores(metric, (times @ flat).reshape(statistics.shape[1:]))
-    return whole[0], [
-        _difference(score, score - whole[0], drawn[:, column] - drawn[:, 0])
-        for column, score in enumerate(whole[1:], start=1)
+        # how often each item was drawn, times what it adds: no copy of the statistics for each resample
+        times = np.bincount(generator.choice(count, size=count), minlength=count).astype(np.float64)
+        drawn[number] = _scores(metric, (times @ flat).astype(np.int64).reshape(shape))
+    return [
+        _difference(
+            float(whole[own].mean()),
+            float(whole[own].mean() - whole[base].mean()),
+            drawn[:, own].mean(axis=1) - drawn[:, base].mean(axis=1),
+        )
+        for own, base in ((list(own), list(base)) for own, base in pairs)
     ]
 
 
-def _scores(metric: SummedScore, sums: NDArray[np.int64]) -> list[float]:
-    return [metric.score(row) for row in sums.tolist()]
+def _scores(metric: SummedScore, sums: NDArray[np.int64]) -> NDArray[np.float64]:
+    return np.array([metric.score(row) for row in sums.tolist()])
 
 
 def _difference(score: float, difference: float, resampled: NDArray[np.float64]) -> Difference:
     low, high = np.percentile(resampled, [2.5, 97.5])
-    against = int((resampled * np.sign(difference) <= 0).sum())
+    against = int((resampled * np.sign(difference) <= _ROUNDING).sum())
     return Difference(score, difference, float(low), float(high), (against + 1) / (len(resampled) + 1))

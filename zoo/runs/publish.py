@@ -14,12 +14,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from scipy.stats import ttest_rel  # type: ignore[import-untyped]
-
 from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
 from zoo.figures.png import png
 from zoo.metrics import bleu_by_source_words
+from zoo.metrics.seeds import seed_difference, summarise
+from zoo.runs.comparison.names import label, special, speed_unit
 from zoo.runs.files import write_bytes, write_json, write_text
 from zoo.runs.predictions import read_predictions
 from zoo.runs.status import StatusFile
@@ -43,13 +43,6 @@ _METRICS = (
 )
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
 _OF_EFFECTS = ("bleu", "bleu_tok_lc", "exact_match", "error", "catch_rate")
-_SPEEDS = ("tokens", "images", "games")
-"""What a speed is told in, the first that was measured."""
-_NOT_SPECIAL = (
-    *("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks."),
-    *("data.train=", "data.val=", "data.test=", "data.images.path="),
-)
-"""Beginnings of overrides that change no result, and may name folders of a machine: not kept."""
 _DRAWN = "multi30k_"
 """Beginning of the recipes in the figures: they share a test set."""
 _FIGURES = ("bleu_by_source_words", "learning_curve")
@@ -72,13 +65,13 @@ def publish(runs: Sequence[Path], project: Path) -> None:
     for run in runs:
         results = json.loads((run / "results.json").read_text(encoding="utf-8"))
         typed = StatusFile(run).read().overrides
-        results["overrides"] = [text for text in typed if not text.startswith(_NOT_SPECIAL)]
+        results["overrides"] = special(typed)
         results["learning_curve"] = _validation_curve(run / "metrics.csv", results["checkpoint"]["metric"])
         if "bleu_tok_lc" in results.get("test", {}) and "bleu_by_source_words" not in results:
             predictions = read_predictions(run / "predictions.jsonl")  # an earlier version's run
             results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"])
         write_json(
-            project / "results" / results["experiment"] / f"{_label(results)}_seed{results['seed']}.json",
+            project / "results" / results["experiment"] / f"{label(results)}_seed{results['seed']}.json",
             results,
         )
     published = _published(project / "results")
@@ -175,14 +168,13 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
         and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
     ]
     heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
-    counted = next(iter(groups.values()))[0]["per_second"]
-    speed = next((name for name in _SPEEDS if name in counted), _SPEEDS[0])
+    speed = speed_unit(next(iter(groups.values()))[0]["per_second"])
     lines = [["run", "seeds", *heads, "parameters", "minutes", f"{speed}/s"]]
     for group in groups.values():
         values = [[row.get(split, {}).get(metric) for row in group] for split, metric in columns]
         lines.append(
             [
-                _label(group[0], of=experiment),
+                label(group[0], of=experiment),
                 ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"]))),
                 *(
                     _spread(value, digits=1 if metric in _OF_LANGUAGE else 3)
@@ -219,33 +211,24 @@ def _effects(groups: Sequence[Sequence[Mapping[str, Any]]], columns: Sequence[tu
         for split, metric in columns:
             if metric not in _OF_EFFECTS or split != "test":
                 continue
-            pairs = [(own[seed][split][metric], recipe[seed][split][metric]) for seed in seeds]
-            low, high = ttest_rel(*zip(*pairs, strict=True)).confidence_interval()
-            mean = statistics.fmean(value - base for value, base in pairs)
+            ours, theirs = ({seed: row[split][metric] for seed, row in of.items()} for of in (own, recipe))
+            found = seed_difference(ours, theirs)
+            assert found is not None, "they share two seeds"
             digits = 1 if metric in _OF_LANGUAGE else 3
-            parts.append(f"{metric} {mean:+.{digits}f} [{low:+.{digits}f}, {high:+.{digits}f}]")
+            interval = f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
+            parts.append(f"{metric} {found.difference:+.{digits}f} {interval}")
         over = ", ".join(map(str, seeds))
-        lines.append(f"- `{_label(group[0])}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
+        lines.append(f"- `{label(group[0])}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
     return f"\n{''.join(lines)}" if lines else ""
-
-
-def _label(results: Mapping[str, Any], of: str | None = None) -> str:
-    """What is special about a run: what was typed beyond its recipe, else the recipe.
-
-    Args:
-        results: the run's.
-        of: what the table is about; in a table of several recipes each row names its own.
-    """
-    recipe, typed = str(results["experiment"]), results.get("overrides", [])
-    return ",".join(typed if typed and of in (None, recipe) else [recipe, *typed])
 
 
 def _spread(values: Sequence[float | None], digits: int) -> str:
     known = [value for value in values if value is not None]
     if not known:
         return ""
-    mean = f"{statistics.fmean(known):.{digits}f}"
-    return mean if len(known) == 1 else f"{mean} ± {statistics.stdev(known):.{digits}f}"
+    found = summarise(known)
+    mean = f"{found.mean:.{digits}f}"
+    return mean if found.deviation is None else f"{mean} ± {found.deviation:.{digits}f}"
 
 
 def _published(folder: Path) -> list[dict[str, Any]]:

@@ -119,6 +119,12 @@ def write_results(folder: Path, values: Mapping[str, Any]) -> None:
 
 def config_hash(config: Mapping[str, Any]) -> str:
     """One hash for all runs that differ in nothing but seed, paths and logging: the group in comparisons."""
+    text = json.dumps(hashed_config(config), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def hashed_config(config: Mapping[str, Any]) -> Any:
+    """The part of a resolved configuration that can change a result: not seed, paths, logging."""
     trainer = config.get("trainer") or {}
     chosen = {key: config.get(key) for key in _HASHED_GROUPS}
     data = {key: value for key, value in config["data"].items() if key not in _NOT_HASHED_DATA}
@@ -129,8 +135,7 @@ def config_hash(config: Mapping[str, Any]) -> str:
     if averaging := (config.get("callbacks") or {}).get("averaging"):
         chosen["averaging"] = averaging
     roots = tuple(str(path) for path in (config.get("paths") or {}).values() if path)
-    text = json.dumps(_without_paths(chosen, roots), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return _without_paths(chosen, roots)
 
 
 def machine() -> dict[str, Any]:

@@ -1,0 +1,256 @@
+"""Which runs stand in one row, what a row says, and what must not be compared."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compared_runs import TARGETS, edit, items, make_run, make_unfinished
+from scipy import stats
+
+from zoo.runs.comparison import table
+from zoo.runs.comparison.comparison import Comparison, Question
+from zoo.runs.comparison.comparison import compare as compare_runs
+from zoo.runs.comparison.runs import find_runs
+from zoo.runs.predictions import write_predictions
+from zoo.runs.status import State
+
+
+def compare(*paths: Path, **asked: Any) -> Comparison:
+    return compare_runs(find_runs(paths), Question(**{"samples": 50, **asked}))
+
+
+def refused(*paths: Path, **asked: Any) -> str:
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        compare(*paths, **asked)
+    return str(error.value)
+
+
+@pytest.fixture
+def sweep(tmp_path: Path) -> Path:
+    """Two scores with three seeds each."""
+    for seed, (dot, additive) in enumerate([(10, 14), (11, 16), (10, 15)], start=1):
+        make_run(tmp_path / "sweep" / f"1{seed}_dot", "Dot", seed, right=dot)
+        make_run(tmp_path / "sweep" / f"2{seed}_additive", "Additive", seed, right=additive, parameters=1500)
+    return tmp_path / "sweep"
+
+
+def test_seeds_of_one_configuration_are_one_row(sweep: Path) -> None:
+    found = compare(sweep)
+    assert [row.group.label for row in found.rows] == ["attention=dot", "attention=additive"]
+    dot, additive = found.rows
+    assert found.metric == "exact_match", "what picked the checkpoint"
+    assert additive.group.seeds == [1, 2, 3]
+    assert additive.scores["exact_match"][:2] == (pytest.approx(0.75), pytest.approx(0.05))
+    assert additive.costs["seconds"].mean == 92
+    own, base = [0.7, 0.8, 0.75], [0.5, 0.55, 0.5]
+    assert additive.seeds is not None
+    assert additive.seeds.p == pytest.approx(stats.ttest_rel(own, base).pvalue)
+    assert additive.items is not None
+    assert additive.items.difference == pytest.approx(0.75 - 1.55 / 3)
+    assert (dot.seeds, dot.items) == (None, None)
+
+
+def test_only_what_varies_is_a_column_and_once(sweep: Path) -> None:
+    """The score stands in the configuration twice, the size is the same in all."""
+    found = compare(sweep)
+    assert found.settings == ("attention",)
+    assert [row.group.settings for row in found.rows] == [{"attention": "Dot"}, {"attention": "Additive"}]
+    make_run(sweep / "wide", model={"size": 16})
+    found = compare(sweep)
+    assert found.settings == ("attention", "model.size")
+    assert len({row.group.label for row in found.rows}) == 3, "names of one kind get their hash"
+    assert re.fullmatch(r"attention=dot \([0-9a-f]{6}\)", found.rows[-1].group.label)
+
+
+def test_the_best_of_each_column(sweep: Path) -> None:
+    found = compare(sweep)
+    dot, additive = found.rows
+    assert found.best("exact_match") == [additive]
+    assert found.best("parameters") == [dot]
+    assert found.best("tf_perplexity") == [], "equal"
+    make_run(sweep / "wide", model={"size": 16}, tf=1, test={"exact_match": 0.1, "tf_perplexity": 1.5})
+    found = compare(sweep)
+    assert found.best("tf_perplexity") == [found.rows[2]], "the lowest"
+
+
+def test_times_on_other_machines_are_no_contest(sweep: Path) -> None:
+    make_run(sweep / "fast", "Cosine", seconds=1.0, machine={"processor": "Another", "cores": 64})
+    found = compare(sweep)
+    assert found.best("seconds") == []
+    assert any("kinds of machines" in note for note in found.notes)
+
+
+def test_runs_that_did_not_finish_are_listed_and_in_no_mean(sweep: Path) -> None:
+    make_unfinished(sweep / "31_dot", State.DIVERGED, ValueError("loss is nan"))
+    make_unfinished(sweep / "32_dot", State.FAILED, RuntimeError("no memory\nmore"))
+    make_unfinished(sweep / "33_dot", State.PREEMPTED)
+    edit(make_run(sweep / "34_dot", seed=7), test={"exact_match": float("nan")})
+    (make_run(sweep / "35_dot", seed=8) / "results.json").write_text("{", encoding="utf-8")
+    (make_run(sweep / "36_dot", seed=9) / "results.json").unlink()
+    (make_run(sweep / "37_dot", seed=10) / "status.json").write_text("[]", encoding="utf-8")
+    edit(make_run(sweep / "38_dot", seed=11), test={"exact_match": "high"})
+    found = compare(sweep)
+    assert [row.scores["exact_match"].n for row in found.rows] == [3, 3]
+    reasons = {run.path.name: f"{run.state}: {run.left_out}" for run in found.left_out}
+    assert reasons.keys() == {f"3{number}_dot" for number in range(1, 9)}
+    assert reasons["31_dot"] == "diverged: ValueError: loss is nan"
+    assert reasons["32_dot"] == "failed: RuntimeError: no memory"
+    assert reasons["33_dot"] == "preempted: it is preempted"
+    assert reasons["34_dot"] == "finished: its test exact_match is nan"
+    assert reasons["35_dot"].startswith("unreadable: ")
+    assert "is no JSON" in reasons["35_dot"]
+    assert "it was not tested" in reasons["36_dot"]
+    assert "is not a run's status" in reasons["37_dot"]
+    assert "test/exact_match must be a number, got 'high'" in reasons["38_dot"]
+    for text in (table.markdown(found), table.comma_separated(found)):
+        assert "loss is nan" in text
+
+
+def test_a_seed_counts_once(sweep: Path) -> None:
+    make_run(sweep / "99_again", "Dot", 2, right=20)
+    found = compare(sweep)
+    assert found.rows[0].scores["exact_match"].n == 3
+    assert found.rows[0].scores["exact_match"].most == 1.0, "the last one counts"
+    (repeated,) = found.left_out
+    assert (repeated.path.name, repeated.left_out) == (
+        "12_dot",
+        f"it repeats seed 2 of {sweep / '99_again'}",
+    )
+
+
+def test_the_same_run_given_twice_is_one(sweep: Path) -> None:
+    assert [row.scores["exact_match"].n for row in compare(sweep, sweep / "11_dot").rows] == [3, 3]
+
+
+def test_a_baseline_by_name_or_by_run(sweep: Path) -> None:
+    for wanted in ("attention=additive", str(sweep / "22_additive")):
+        found = compare(sweep, baseline=wanted)
+        assert found.baseline.group.label == "attention=additive"
+        assert found.rows[0].seeds is not None
+        assert found.rows[0].seeds.difference < 0
+    assert "did you mean attention=dot?" in refused(sweep, baseline="attention=dott")
+
+
+def test_another_test_set_is_refused(sweep: Path) -> None:
+    edit(sweep / "21_additive", test_hash="5" * 64)
+    message = refused(sweep)
+    assert "cannot be compared by exact_match: test_hash (the test items) differs" in message
+    assert f"c0ffee in {sweep / '11_dot'}, {sweep / '12_dot'} and 3 more" in message
+    assert f"555555555555 in {sweep / '21_additive'}" in message
+
+
+def test_another_way_to_compute_a_metric_is_refused_for_that_metric(sweep: Path) -> None:
+    signature = "nrefs:1|case:mixed|tok:13a"
+    for run in sweep.iterdir():
+        edit(run, signatures={"exact_match": signature})
+    assert compare(sweep).metric == "exact_match"
+    edit(sweep / "12_dot", signatures={"exact_match": "nrefs:1|case:lc|tok:13a"})
+    assert "the signature of exact_match differs: nrefs:1|case:mixed|tok:13a in " in refused(sweep)
+    assert compare(sweep, metrics=("tf_perplexity",)).metric == "tf_perplexity"
+    edit(sweep / "12_dot", signatures={})
+    assert f"none in {sweep / '12_dot'}" in refused(sweep)
+
+
+def test_perplexities_of_other_vocabularies_are_refused(sweep: Path) -> None:
+    edit(sweep / "22_additive", vocabulary_hash="dead")
+    assert "vocabulary_hash (a token of tf_perplexity is not the same thing) differs" in refused(
+        sweep, metrics=("tf_perplexity",)
+    )
+    assert "exact_match, tf_perplexity: vocabulary_hash" in refused(
+        sweep, metrics=("exact_match", "tf_perplexity")
+    )
+    found = compare(sweep)
+    assert len(found.rows) == 3, "files of one's own are in no config_hash: the vocabulary tells them apart"
+    assert all("tf_perplexity" not in row.scores for row in found.rows), "nor shown beside each other"
+
+
+def test_questions_that_nothing_answers(sweep: Path, tmp_path: Path) -> None:
+    assert "no run has the metric 'exact_mach' of test (did you mean exact_match?)" in refused(
+        sweep, metrics=("exact_mach",)
+    )
+    assert "no run has the split 'tset' (did you mean test?)" in refused(sweep, split="tset")
+    assert f"sweeep does not exist; did you mean {sweep}?" in refused(tmp_path / "sweeep")
+    (tmp_path / "empty").mkdir()
+    assert "holds no run" in refused(tmp_path / "empty")
+    lost = make_unfinished(tmp_path / "lost", State.DIVERGED)
+    assert "there is no finished run to compare" in refused(lost)
+
+
+def test_predictions_of_any_system_stand_beside_runs(sweep: Path, tmp_path: Path) -> None:
+    write_predictions(tmp_path / "other", {"test": items(TARGETS)})
+    found = compare(sweep, tmp_path / "other" / "predictions.jsonl")
+    other = found.rows[2]
+    assert other.group.label.endswith("other/predictions.jsonl")
+    assert other.scores["exact_match"].mean == 1
+    assert other.items is not None
+    assert other.items.p < 0.1
+    write_predictions(tmp_path / "short", {"test": items(TARGETS[:5])})
+    assert "hold other test items (20 and 5 of them)" in refused(sweep, tmp_path / "short")
+
+
+def test_kept_results_alone_are_enough(sweep: Path, tmp_path: Path) -> None:
+    for run in sorted(sweep.iterdir()):
+        content = json.loads((run / "results.json").read_text())
+        typed = [f"attention={run.name.partition('_')[2]}"]
+        kept = tmp_path / "results" / "toy" / f"{run.name}.json"
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(json.dumps({**content, "overrides": typed}))
+    (tmp_path / "results" / "benchmark.json").write_text('{"size": 3}')
+    found = compare(tmp_path / "results")
+    assert [row.group.label for row in found.rows] == ["attention=dot", "attention=additive"]
+    assert found.settings == ("attention",)
+    assert found.rows[1].items is None
+    assert any("has no predictions.jsonl" in note or "more have" in note for note in found.notes)
+
+
+def test_predictions_that_do_not_score_what_the_results_say_have_no_p(sweep: Path) -> None:
+    edit(sweep / "21_additive", test={"exact_match": 0.9})
+    found = compare(sweep)
+    assert found.rows[1].items is None
+    assert found.rows[1].seeds is not None
+    assert any("its predictions score 0.7000, results.json says 0.9000" in note for note in found.notes)
+
+
+def test_an_error_is_compared_item_by_item_too(sweep: Path) -> None:
+    for run in sweep.iterdir():
+        content = json.loads((run / "results.json").read_text())
+        edit(run, test={"error": 1 - content["test"]["exact_match"]})
+    found = compare(sweep, metrics=("error",))
+    assert found.rows[1].items is not None
+    assert found.rows[1].items.difference == pytest.approx(1.55 / 3 - 0.75)
+    assert found.best("error") == [found.rows[1]]
+
+
+def test_markdown(sweep: Path) -> None:
+    lines = table.markdown(compare(sweep, metrics=("exact_match", "tf_perplexity"))).splitlines()
+    heads = [cell.strip() for cell in lines[0].strip("|").split("|")]
+    assert heads[:6] == ["run", "attention", "n", "exact_match", "95 % interval", "min to max"]
+    assert heads[-5:] == ["tf_perplexity", "parameters", "seconds", "tokens/s", "peak GiB"]
+    cells = dict(zip(heads, (cell.strip() for cell in lines[3].strip("|").split("|")), strict=True))
+    assert cells["exact_match"] == "**0.7500 ± 0.0500**"
+    assert cells["min to max"] == "0.7000 to 0.8000"
+    assert cells["difference"] == "+0.2333"
+    assert cells["parameters"] == "1,500"
+    assert "| **1,000** |" in lines[2]
+    assert any("paired t-test over seeds 1, 2, 3" in line for line in lines)
+
+
+def test_comma_separated_values_are_complete(sweep: Path) -> None:
+    make_unfinished(sweep / "31_dot", State.FAILED, ValueError("a, b"))
+    rows = list(csv.DictReader(io.StringIO(table.comma_separated(compare(sweep)))))
+    assert [row["state"] for row in rows] == ["finished", "finished", "failed"]
+    assert float(rows[1]["exact_match"]) == pytest.approx(0.75)
+    assert rows[1]["seeds"] == "1 2 3"
+    assert float(rows[1]["seeds_p"]) < 0.05
+    assert rows[0]["difference"] == ""
+    assert rows[2]["reason"] == "ValueError: a, b"
+
+
+def test_many_comparisons_are_warned_of(sweep: Path) -> None:
+    assert not any("Bonferroni" in line for line in table.notes(compare(sweep)))
+    make_run(sweep / "wide", model={"size": 16})
+    assert any("divide 0.05 by 2" in line for line in table.notes(compare(sweep)))

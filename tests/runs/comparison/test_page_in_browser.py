@@ -1,0 +1,197 @@
+"""The page in headless Chromium: it works, says no error, and asks nobody for anything."""
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+from compared_runs import make_run, make_unfinished
+from PIL import Image
+
+from zoo.runs.comparison.comparison import Question, compare
+from zoo.runs.comparison.html import page
+from zoo.runs.comparison.runs import find_runs
+from zoo.runs.status import State
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
+]
+OPTIONS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--virtual-time-budget=20000", "--window-size=1280,1000"),
+)
+
+WATCH = """
+const problems = [];
+addEventListener("error", (event) => problems.push(`error: ${event.message}`));
+addEventListener("unhandledrejection", (event) => problems.push(`rejected: ${event.reason}`));
+document.addEventListener("securitypolicyviolation", (event) =>
+  problems.push(`${event.violatedDirective}: ${event.blockedURI}`));
+for (const kind of ["error", "warn"])
+  console[kind] = (...words) => problems.push(`${kind}: ${words.join(" ")}`);
+"""
+REPORT = """
+const find = (id) => document.getElementById(id);
+const lines = () => [...find("table").tBodies[0].rows].filter((row) => !row.hidden);
+const heads = () => [...find("table").tHead.rows[0].cells];
+const column = (head) => heads().findIndex((cell) => cell.textContent === head);
+const cells = (head) => lines().map((row) => row.cells[column(head)].textContent);
+const click = (head) => heads()[column(head)].querySelector("button").click();
+const change = (id, set) => { set(find(id)); find(id).dispatchEvent(new Event("change")); };
+const named = (id) => find(id).data.filter((trace) => trace.showlegend !== false).map((trace) => trace.name);
+const type = (text) => { find("filter").value = text; find("filter").dispatchEvent(new Event("input")); };
+const pause = () => new Promise((done) => setTimeout(done, 200));
+(async () => {
+  const found = {};
+  try { await (async () => { %s })(); } catch (error) { problems.push(`step: ${error.stack}`); }
+  await pause();
+  found.problems = problems;
+  found.requests = performance.getEntriesByType("resource").map((entry) => entry.name)
+    .filter((name) => !name.startsWith("data:"));
+  const report = document.createElement("pre");
+  report.id = "report";
+  report.textContent = JSON.stringify(found);
+  document.body.append(report);
+})();
+"""
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Three scores with two seeds each, with pictures; and one that failed."""
+    for seed in (1, 2):
+        for place, score in enumerate(("Dot", "Additive", "Cosine")):
+            run = make_run(
+                tmp_path / "sweep" / f"{score}{seed}",
+                score,
+                seed,
+                right=8 + 4 * place + seed,
+                parameters=1000 - place,
+                per_second={"tokens": 100.0 * (3 - place)},
+            )
+            (run / "figures").mkdir()
+            Image.new("RGB", (40, 30), (80 * place, 90, 200)).save(run / "figures" / "alignments_test.png")
+    make_unfinished(tmp_path / "sweep" / "lost", State.FAILED, ValueError("</script><b>no"))
+    return tmp_path / "sweep"
+
+
+def visit(runs: Path, steps: str) -> dict[str, Any]:
+    """Opens the page of a comparison, does something in it and tells what was found."""
+    text = page(compare(find_runs([runs]), Question(samples=20)))
+    first, rest = text.split("<script", 1)
+    text = f"{first}<script>{WATCH}</script><script{rest}"
+    text = text.replace("</body>", f"<script>{REPORT % steps}</script></body>")
+    path = runs.parent / "page.html"
+    path.write_text(text, encoding="utf-8")
+    profile = f"--user-data-dir={runs.parent / 'profile'}"
+    done = subprocess.run(
+        [str(CHROMIUM), *OPTIONS, profile, "--dump-dom", path.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    report = re.search(r'<pre id="report">(.*?)</pre>', done.stdout, re.DOTALL)
+    assert report, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(unescape(report[1]))
+    assert found["problems"] == []
+    assert found["requests"] == []
+    return found
+
+
+def test_sorting_and_filtering(runs: Path) -> None:
+    found = visit(
+        runs,
+        """
+        found.first = cells("attention");
+        click("exact_match"); found.down = cells("attention");
+        click("exact_match"); found.up = cells("attention");
+        found.sorted = find("table").querySelector("[aria-sort]").textContent;
+        click("run"); found.text = cells("run").map((name) => name.replace("baseline", ""));
+        type("ADD"); found.filtered = cells("attention"); found.count = find("count").textContent;
+        type("additive cosine"); found.none = lines().length;
+        type(""); found.all = lines().length;
+        found.best = [...document.querySelectorAll("td.best")].map((cell) => cell.textContent);
+        """,
+    )
+    assert found["first"] == ["Additive", "Cosine", "Dot"], "the baseline, then from the best on"
+    assert found["down"] == ["Cosine", "Additive", "Dot"]
+    assert found["up"] == ["Dot", "Additive", "Cosine"]
+    assert found["sorted"] == "exact_match"
+    assert found["text"] == ["attention=additive", "attention=cosine", "attention=dot"]
+    assert (found["filtered"], found["count"]) == (["Additive"], "1 of 3 rows")
+    assert (found["none"], found["all"]) == (0, 3)
+    assert "0.8750 ± 0.0354" in found["best"]
+
+
+def test_curves_costs_and_what_is_shown(runs: Path) -> None:
+    found = visit(
+        runs,
+        """
+        found.metrics = [...find("curve-metric").options].map((option) => option.value);
+        found.named = named("curves"); found.traces = find("curves").data.length;
+        change("curve-bands", (box) => { box.checked = false; }); found.plain = find("curves").data.length;
+        change("curve-log-y", (box) => { box.checked = true; });
+        found.type = find("curves")._fullLayout.yaxis.type;
+        change("curve-metric", (list) => { list.value = "train/loss"; });
+        found.title = find("curves")._fullLayout.yaxis.title.text;
+        const tick = lines()[0].querySelector("input");
+        tick.click(); found.unticked = named("curves");
+        found.settings = [...find("settings").tHead.rows[0].cells].map((cell) => cell.textContent);
+        find("show-none").click();
+        found.empty = [find("curves").data.length, find("samples").tHead.rows[0].cells.length];
+        find("show-best").click(); found.again = named("curves").length;
+        Plotly.restyle("curves", { visible: "legendonly" }, [0]);
+        found.hidden = find("curves").data[0].visible;
+        const buttons = [...document.querySelectorAll("#curves .modebar-btn")];
+        found.tools = buttons.map((tool) => tool.dataset.title);
+        found.front = find("costs").data[0].x;
+        change("cost", (list) => { list.value = "parameters"; }); found.cheap = find("costs").data[0].x;
+        """,
+    )
+    assert found["metrics"] == ["val/exact_match", "train/loss"]
+    assert found["named"] == ["attention=additive", "attention=cosine", "attention=dot"]
+    assert (found["traces"], found["plain"]) == (9, 3), "two edges of a band and a line each"
+    assert (found["type"], found["title"]) == ("log", "train/loss")
+    assert found["unticked"] == ["attention=cosine", "attention=dot"]
+    assert found["settings"] == ["setting", "attention=cosine", "attention=dot"]
+    assert (found["empty"], found["again"]) == ([0, 2], 3)
+    assert found["hidden"] == "legendonly"
+    assert found["tools"], "the chart has tools"
+    assert not [title for title in found["tools"] if re.search("share|cloud|edit", title, re.IGNORECASE)]
+    assert found["front"] == [300, 200, 100]
+    assert found["cheap"] == [998], "the best one is the smallest, too"
+
+
+def test_predictions_and_pictures_side_by_side(runs: Path) -> None:
+    found = visit(
+        runs,
+        """
+        found.heads = [...find("samples").tHead.rows[0].cells].map((cell) => cell.textContent);
+        found.last = [...find("samples").tBodies[0].rows[15].cells].map((cell) => cell.textContent);
+        found.right = find("samples").querySelectorAll("td.right").length;
+        find("pictures").scrollIntoView(); await pause();
+        found.pictures = [...find("pictures").querySelectorAll("img")].map((image) => image.naturalWidth);
+        found.captions = [...find("pictures").querySelectorAll("figcaption")].map((text) => text.textContent);
+        found.lost = find("left-out").textContent;
+        found.wide = document.documentElement.scrollWidth <= innerWidth;
+        find("theme").click(); found.theme = document.documentElement.dataset.theme;
+        found.paper = getComputedStyle(document.body).backgroundColor;
+        """,
+    )
+    names = ["attention=additive", "attention=cosine", "attention=dot"]
+    assert found["heads"] == ["input", "reference", *names]
+    assert found["last"] == ["day 15", "2020-01-16", "wrong", "2020-01-16", "wrong"]
+    assert found["right"] == 13 + 17 + 9
+    assert found["pictures"] == [40, 40, 40]
+    assert found["captions"] == names
+    assert "failed" in found["lost"]
+    assert "</script><b>no" in found["lost"]
+    assert found["wide"], "nothing sticks out"
+    assert (found["theme"], found["paper"]) == ("dark", "rgb(20, 23, 27)")

@@ -1,0 +1,135 @@
+"""Runs of one configuration, and what sets configurations apart."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from zoo.runs.comparison.names import label, special
+from zoo.runs.comparison.runs import Run
+from zoo.runs.results import hashed_config
+
+_SHORT = 6
+"""Characters of a hash that tell two groups of one name apart."""
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where PyYAML was built with it
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one configuration, one for each seed.
+
+    Attributes:
+        label: what was typed beyond the recipe, else the recipe; no two groups of a comparison share one.
+        runs: in order of their seeds.
+        settings: what the configuration says where the groups of a comparison differ, by key.
+    """
+
+    label: str
+    runs: tuple[Run, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def seeds(self) -> list[int]:
+        """Those that are known."""
+        return [run.seed for run in self.runs if run.seed is not None]
+
+    def by_seed(self, split: str, metric: str) -> dict[int, float]:
+        """What each run measured, by its seed."""
+        found = {run.seed: run.value(split, metric) for run in self.runs}
+        return {seed: value for seed, value in found.items() if seed is not None and value is not None}
+
+
+def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
+    """Puts runs together that differ in nothing but the seed.
+
+    Files of one's own may lie anywhere and are no part of a config_hash, so the vocabulary learned from them
+    tells such runs apart.
+
+    Args:
+        runs: all of which may be compared.
+
+    Returns:
+        Groups in the order of their first runs, and runs that repeat a seed: counted twice, one result would
+        pass for two.
+    """
+    together: dict[tuple[str, ...], dict[Any, Run]] = defaultdict(dict)
+    repeated = []
+    for run in runs:
+        seeds = together[_key(run)]
+        if earlier := seeds.get(run.seed):
+            why = f"it repeats seed {run.seed} of {run.path}"
+            repeated.append(replace(earlier, left_out=why))
+        seeds[run.seed] = run
+    ordered = [tuple(sorted(seeds.values(), key=lambda run: run.seed or 0)) for seeds in together.values()]
+    recipes = {of[0].results.get("experiment") for of in ordered}
+    only = recipes.pop() if len(recipes) == 1 else ""
+    labels = [_label(of[0], only) for of in ordered]
+    shared = {name for name, count in Counter(labels).items() if count > 1}
+    labels = [
+        f"{name} ({_key(of[0])[0][:_SHORT]})" if name in shared else name
+        for name, of in zip(labels, ordered, strict=True)
+    ]
+    return [
+        Group(name, of, settings)
+        for name, of, settings in zip(labels, ordered, _varying(ordered), strict=True)
+    ], repeated
+
+
+def _key(run: Run) -> tuple[str, ...]:
+    if not run.results:
+        return (str(run.path),)
+    return run.results["config_hash"], str(run.results.get("vocabulary_hash"))
+
+
+def _label(run: Run, recipe: str | None) -> str:
+    if not run.results:
+        return str(run.path)
+    return label({**run.results, "overrides": special(run.overrides)}, of=recipe)
+
+
+def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
+    """Of each group's configuration, what is not the same in all; of keys that always say the same, one."""
+    configs = [_config(runs[0].path) for runs in groups]
+    if all(config is None for config in configs):  # kept results come without one
+        flat = [_typed(runs[0]) for runs in groups]
+    else:
+        flat = [dict(_flatten(hashed_config(config))) if config else {} for config in configs]
+    keys = sorted({key: None for one in flat for key in one}, key=lambda key: key.count("."))
+    chosen: dict[tuple[str, ...], str] = {}
+    for key in keys:
+        values = tuple(one.get(key, "") for one in flat)
+        if len(set(values)) > 1:
+            chosen.setdefault(values, key)
+    return [{key: one.get(key, "") for key in chosen.values()} for one in flat]
+
+
+def _config(path: Path) -> dict[str, Any] | None:
+    try:
+        config = yaml.load((path / "config.yaml").read_text(encoding="utf-8"), Loader=_LOADER)
+    except (OSError, ValueError, yaml.YAMLError):
+        return None
+    return config if isinstance(config, dict) and isinstance(config.get("data"), dict) else None
+
+
+def _typed(run: Run) -> dict[str, str]:
+    settings = {"experiment": str(run.results.get("experiment"))} if run.results else {}
+    for text in special(run.overrides):
+        key, _, value = text.partition("=")
+        settings[key] = value
+    return settings
+
+
+def _flatten(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every value by its full key; a part by the name of its class."""
+    if isinstance(node, Mapping) and node:
+        for name, value in node.items():
+            if name == "_target_":
+                yield key, str(value).rpartition(".")[2]
+            elif name != "_partial_":
+                yield from _flatten(value, f"{key}.{name}" if key else str(name))
+    elif node is not None:
+        yield key, node if isinstance(node, str) else json.dumps(node)

@@ -1,0 +1,46 @@
+"""A comparison as one page that needs no network: data, style, script and charts are in it."""
+
+import html
+import json
+from importlib.resources import files
+from typing import Any
+
+from plotly.offline import get_plotlyjs
+
+from zoo.runs.comparison.comparison import Comparison
+from zoo.runs.comparison.page_data import page_data
+
+_PARTS = files("zoo.runs.comparison") / "page"
+
+
+def page(comparison: Comparison) -> str:
+    """The page.
+
+    Args:
+        comparison: what is shown.
+    """
+    data = page_data(comparison)
+    title = f"{data['metric']} of {data['runs']} runs"
+    parts = {
+        "title": html.escape(title),
+        "style": _read("page.css"),
+        "data": _embedded(data),
+        "plotly": get_plotlyjs(),
+        "script": _read("page.js"),
+    }
+    text = _read("page.html")
+    for name, content in parts.items():
+        before, mark, after = text.partition(f"{{{{{name}}}}}")
+        assert mark, f"page.html has no place for {name}"
+        text = before + content + after
+    return text
+
+
+def _embedded(data: dict[str, Any]) -> str:
+    """JSON that no text in it can end: `<` is written as an escape."""
+    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+
+
+def _read(name: str) -> str:
+    return (_PARTS / name).read_text(encoding="utf-8")

@@ -1,0 +1,105 @@
+"""What every test item adds to a score, for each run: what a paired bootstrap draws from."""
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.metrics import CorpusScore, WrongAnswers, text_metrics
+from zoo.metrics.significance import SummedScore
+from zoo.runs.comparison.runs import Run
+from zoo.runs.predictions import find_predictions, read_split, require_same_items
+
+_TOLERANCE = 1e-3
+"""By which a score of predictions may differ from the one in results.json, which is kept in float32."""
+
+
+class Items(NamedTuple):
+    """What the test items add to the sums of a score.
+
+    Attributes:
+        statistics: (N, statistics) of each run, by its path.
+        notes: on runs that have none.
+        signature: how the score is computed; empty without one.
+    """
+
+    statistics: dict[Path, NDArray[np.int64]]
+    notes: list[str]
+    signature: str
+
+
+def scorer_of(metric: str, language: str) -> SummedScore | None:
+    """The score that follows from sums over items; None of a metric that does not, or not from predictions.
+
+    Args:
+        metric: its name.
+        language: of the text, for `bleu_tok_lc`.
+    """
+    if metric == "error":
+        return WrongAnswers()
+    return cast(SummedScore | None, text_metrics(language).get(metric))
+
+
+def language_of(runs: Sequence[Run]) -> str:
+    """The language of the target as the runs were scored; empty when none of them says it."""
+    for run in runs:
+        signature = str((run.results.get("signatures") or {}).get("bleu_tok_lc", ""))
+        if said := re.search(r"moses:(\w+)", signature):
+            return said[1]
+    return ""
+
+
+def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str) -> Items:
+    """Scores every item of every run.
+
+    Args:
+        runs: their predictions are read one after another; only sums are kept.
+        scorer: of `metric`.
+        split: of the predictions.
+        metric: what results.json calls it.
+
+    Raises:
+        ValueError: two runs predicted for other items.
+    """
+    found: dict[Path, NDArray[np.int64]] = {}
+    notes: list[str] = []
+    without: list[Run] = []
+    first: tuple[Path, list[dict[str, Any]]] | None = None
+    for run in runs:
+        if run.predictions is None:
+            without.append(run)
+            continue
+        try:
+            items = read_split(find_predictions(run.predictions), split)
+        except (OSError, ValueError) as error:
+            notes.append(f"no p over test items: {error}")
+            continue
+        if first is None:
+            first = (run.predictions, items)
+        require_same_items(first, (run.predictions, items))
+        statistics = np.array(
+            scorer.sentence_statistics(
+                [item["prediction"] for item in items], [item["references"] for item in items]
+            )
+        )
+        kept, again = run.value(split, metric), scorer.score(statistics.sum(axis=0).tolist())
+        if kept is not None and not math.isclose(kept, again, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+            notes.append(
+                f"{run.path}: its predictions score {again:.4f}, results.json says {kept:.4f}: "
+                "no p over test items"
+            )
+            continue
+        found[run.path] = statistics
+    if without:
+        more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
+        notes.append(f"no p over test items: {without[0].path}{more} no predictions.jsonl")
+    signature = ""
+    if first is not None and isinstance(scorer, CorpusScore):
+        # a signature names the number of references
+        scorer.update([first[1][0]["prediction"]], [first[1][0]["references"]])
+        signature = scorer.signature
+    return Items(found, notes, signature)

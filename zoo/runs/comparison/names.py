@@ -1,0 +1,34 @@
+"""How a configuration is called in tables: what was typed beyond its recipe, else the recipe."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+NOT_SPECIAL = (
+    *("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks.", "hydra.", "+hydra."),
+    *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test="),
+)
+"""Beginnings of overrides that change no result, and may name folders of a machine."""
+SPEEDS = ("tokens", "images", "games")
+"""What a speed is told in, the first that was measured."""
+
+
+def special(overrides: Sequence[str]) -> list[str]:
+    """The overrides that can change a result."""
+    return [text for text in overrides if not text.startswith(NOT_SPECIAL)]
+
+
+def label(results: Mapping[str, Any], of: str | None = None) -> str:
+    """What is special about a run: what was typed beyond its recipe, else the recipe.
+
+    Args:
+        results: the run's, with its special `overrides`.
+        of: the recipe that a table is about; in a table of several recipes each row names its own.
+    """
+    recipe = str(results.get("experiment") or results.get("name"))
+    typed = results.get("overrides", [])
+    return ",".join(typed if typed and of in (None, recipe) else [recipe, *typed])
+
+
+def speed_unit(counted: Mapping[str, float]) -> str:
+    """What a speed is told in."""
+    return next((name for name in SPEEDS if name in counted), SPEEDS[0])

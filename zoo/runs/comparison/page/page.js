@@ -1,0 +1,310 @@
+"use strict";
+(() => {
+  const data = JSON.parse(document.getElementById("data").textContent);
+  const find = (id) => document.getElementById(id);
+  // Okabe and Ito's colours, told apart by those who see fewer; dashes tell more than eight apart.
+  const colors = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f"];
+  const dashes = ["solid", "dash", "dot", "dashdot"];
+  const mostShown = 6;
+  const shown = new Map(); // row -> place in the colours, kept while the row is shown
+
+  function element(tag, content = "", properties = {}) {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(content);
+    return made;
+  }
+  /** A long name, with places between its parts where a line may end. */
+  function broken(label) {
+    const made = document.createDocumentFragment();
+    label.split(/(?<=[,/])/).forEach((part) => made.append(part, document.createElement("wbr")));
+    return made;
+  }
+  function options(select, names) {
+    select.replaceChildren(...names.map((name) => element("option", name, { value: name })));
+  }
+  function show(row) {
+    if (shown.has(row)) return;
+    const taken = new Set(shown.values());
+    let place = 0;
+    while (taken.has(place)) place += 1;
+    shown.set(row, place);
+  }
+  const color = (row) => colors[shown.get(row) % colors.length];
+  const dash = (row) => dashes[Math.floor(shown.get(row) / colors.length) % dashes.length];
+  const visible = () => data.order.filter((row) => shown.has(row));
+
+  // The table: built once; sorting moves rows, filtering hides them.
+  const body = find("table").tBodies[0];
+  const rows = data.labels.map((label, row) => {
+    const tick = element("input", "", { type: "checkbox" });
+    tick.addEventListener("change", () => {
+      if (tick.checked) show(row);
+      else shown.delete(row);
+      update();
+    });
+    const swatch = element("span", "", { className: "swatch" });
+    const name = element("label");
+    const words = element("span", broken(label));
+    if (row === data.baseline) words.append(element("span", "baseline", { className: "baseline" }));
+    name.append(tick, swatch, words);
+    const line = element("tr");
+    const head = element("th", name, { scope: "row" });
+    line.append(head);
+    for (const column of data.columns.slice(1)) {
+      const classes = [column.is_number ? "number" : "", column.best[row] ? "best" : ""];
+      line.append(element("td", column.cells[row], { className: classes.join(" ").trim() }));
+    }
+    const text = data.columns.map((column) => column.cells[row]).join(" ").toLowerCase();
+    return { line, tick, swatch, text };
+  });
+  let sorted = { column: -1, ascending: true };
+  const heads = data.columns.map((column, number) => {
+    const button = element("button", column.head, { type: "button" });
+    button.addEventListener("click", () => {
+      sorted = { column: number, ascending: sorted.column === number ? !sorted.ascending : !column.is_number };
+      sort();
+    });
+    return element("th", button, { scope: "col" });
+  });
+  find("table").tHead.append(element("tr"));
+  find("table").tHead.rows[0].append(...heads);
+
+  function sort() {
+    const order = [...data.order];
+    if (sorted.column >= 0) {
+      const { values, cells, is_number } = data.columns[sorted.column];
+      const sign = sorted.ascending ? 1 : -1;
+      order.sort((one, other) => {
+        if (!is_number) return sign * cells[one].localeCompare(cells[other], "en", { numeric: true });
+        if (values[one] === null || values[other] === null) return (values[one] === null) - (values[other] === null);
+        return sign * (values[one] - values[other]); // rows without a number stay last
+      });
+    }
+    heads.forEach((head, number) => {
+      if (number === sorted.column) head.setAttribute("aria-sort", sorted.ascending ? "ascending" : "descending");
+      else head.removeAttribute("aria-sort");
+    });
+    body.append(...order.map((row) => rows[row].line));
+  }
+  function filter() {
+    const words = find("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
+    let left = 0;
+    rows.forEach(({ line, text }) => {
+      line.hidden = !words.every((word) => text.includes(word));
+      left += !line.hidden;
+    });
+    find("count").textContent = left === rows.length ? `${left} rows` : `${left} of ${rows.length} rows`;
+    find("show-filtered").textContent = left === rows.length ? "show all rows" : "show the filtered rows";
+  }
+  const unfiltered = () => data.order.filter((row) => !rows[row].line.hidden);
+  function showOnly(chosen) {
+    shown.clear();
+    chosen.forEach(show);
+    update();
+  }
+
+  // Charts.
+  const style = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const isNarrow = () => window.innerWidth < 600;
+  function layout(across, up, more = {}) {
+    const axis = { gridcolor: style("--line"), zerolinecolor: style("--line"), linecolor: style("--line"), automargin: true };
+    return {
+      paper_bgcolor: "rgba(0,0,0,0)",
+      plot_bgcolor: "rgba(0,0,0,0)",
+      font: { color: style("--ink"), size: 12 },
+      margin: { l: 50, r: 12, t: 34, b: 44 }, // the tools stand above
+      modebar: { bgcolor: "rgba(0,0,0,0)", color: style("--faint"), activecolor: style("--accent") },
+      hoverlabel: { namelength: 60 },
+      hovermode: "closest",
+      legend: isNarrow() ? { orientation: "h", y: -0.2, yanchor: "top" } : {},
+      xaxis: { ...axis, title: { text: across } },
+      yaxis: { ...axis, title: { text: up } },
+      ...more,
+    };
+  }
+  // Only these tools: by default there is one that uploads the chart.
+  const tools = ["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"];
+  const config = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtons: [tools] };
+  const short = (text) => {
+    const most = isNarrow() ? 34 : 48;
+    const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
+    return escaped(cut);
+  };
+  // Plotly reads some tags in texts; names are no tags.
+  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  const tinted = (hex, share) => `${hex}${Math.round(share * 255).toString(16).padStart(2, "0")}`;
+
+  function drawCurves() {
+    const name = find("curve-metric").value;
+    const curves = data.curves[name];
+    const traces = [];
+    for (const row of visible()) {
+      const band = curves && curves[row];
+      if (!band) continue;
+      const group = { legendgroup: String(row), x: band.steps };
+      const isFlat = band.low.every((value, place) => value === band.high[place]);
+      if (find("curve-bands").checked && !isFlat) {
+        const edge = { ...group, mode: "lines", line: { width: 0 }, hoverinfo: "skip", showlegend: false };
+        traces.push({ ...edge, y: band.low });
+        traces.push({ ...edge, y: band.high, fill: "tonexty", fillcolor: tinted(color(row), 0.18) });
+      }
+      traces.push({
+        ...group,
+        y: band.mean,
+        name: short(data.labels[row]),
+        mode: band.steps.length > 60 ? "lines" : "lines+markers",
+        marker: { size: 4 },
+        line: { color: color(row), dash: dash(row), width: 2 },
+        hovertemplate: `${escaped(data.labels[row])}<br>step %{x}: %{y:.5g}<extra></extra>`,
+      });
+    }
+    const drawn = layout("step", escaped(name), { showlegend: true });
+    drawn.xaxis.type = find("curve-log-x").checked ? "log" : "linear";
+    drawn.yaxis.type = find("curve-log-y").checked ? "log" : "linear";
+    Plotly.react("curves", traces, drawn, config);
+  }
+
+  function front(points, moreIsBetter) {
+    const sign = data.higherIsBetter ? 1 : -1;
+    const ordered = [...points].sort((one, other) =>
+      (moreIsBetter ? other.x - one.x : one.x - other.x) || sign * (other.y - one.y));
+    const kept = [];
+    for (const point of ordered) {
+      if (!kept.length || sign * (point.y - kept[kept.length - 1].y) > 0) kept.push(point);
+    }
+    return kept;
+  }
+  function drawCosts() {
+    const name = find("cost").value;
+    const cost = data.costs[name];
+    const points = unfiltered()
+      .filter((row) => cost.values[row] !== null)
+      .map((row) => ({ row, x: cost.values[row], y: data.scores[row].mean }));
+    const best = front(points, cost.moreIsBetter);
+    const others = points.filter(({ row }) => !shown.has(row));
+    const trace = (chosen, more) => ({
+      x: chosen.map((point) => point.x),
+      y: chosen.map((point) => point.y),
+      text: chosen.map((point) => escaped(data.labels[point.row])),
+      hovertemplate: "%{text}<br>%{x:,.4g}, %{y:.5g}<extra></extra>",
+      ...more,
+    });
+    const traces = [
+      trace(best, { mode: "lines", name: "Pareto front", line: { color: style("--faint"), dash: "dot" }, hoverinfo: "skip", hovertemplate: undefined }),
+      trace(others, { mode: "markers", name: "other rows", marker: { color: style("--faint"), size: 6, opacity: 0.5 } }),
+      ...points.filter(({ row }) => shown.has(row)).map((point) => {
+        const { low, high, mean } = data.scores[point.row];
+        const interval = low === null ? {} : {
+          error_y: { type: "data", symmetric: false, array: [high - mean], arrayminus: [mean - low], thickness: 1.2 },
+        };
+        return trace([point], { mode: "markers", name: short(data.labels[point.row]), marker: { color: color(point.row), size: 10 }, ...interval });
+      }),
+    ];
+    Plotly.react("costs", traces, layout(escaped(name), escaped(data.metric), { showlegend: true }), config);
+  }
+
+  // What is side by side.
+  const headsOf = (first, chosen) => {
+    const head = element("thead");
+    const line = element("tr");
+    line.append(...first.map((text) => element("th", text, { scope: "col" })));
+    line.append(...chosen.map((row) => element("th", broken(data.labels[row]), { scope: "col" })));
+    head.append(line);
+    return head;
+  };
+  function drawSettings() {
+    const chosen = visible();
+    const lines = element("tbody");
+    for (const [key, values] of Object.entries(data.settings)) {
+      const line = element("tr");
+      line.append(element("th", key, { scope: "row" }));
+      for (const row of chosen) {
+        const className = values[row] === values[data.baseline] ? "" : "differs";
+        line.append(element("td", values[row] || "–", { className }));
+      }
+      lines.append(line);
+    }
+    find("settings").replaceChildren(headsOf(["setting"], chosen), lines);
+  }
+  function drawSamples() {
+    const chosen = visible().filter((row) => data.samples.predictions[row]);
+    const lines = element("tbody");
+    data.samples.items.forEach(({ input, references }, number) => {
+      const line = element("tr");
+      line.append(element("th", input, { scope: "row" }), element("td", references.join("\n")));
+      for (const row of chosen) {
+        const said = data.samples.predictions[row][number];
+        line.append(element("td", said ?? "–", { className: references.includes(said) ? "right" : "" }));
+      }
+      lines.append(line);
+    });
+    find("samples").replaceChildren(headsOf(["input", "reference"], chosen), lines);
+  }
+  function drawPictures() {
+    const images = data.pictures[find("picture-kind").value] || [];
+    const chosen = visible().filter((row) => images[row]);
+    find("pictures").replaceChildren(...chosen.map((row) => {
+      const figure = element("figure", element("figcaption", broken(data.labels[row])));
+      figure.append(element("img", "", { src: images[row], alt: `attention of ${data.labels[row]}`, loading: "lazy" }));
+      return figure;
+    }));
+  }
+
+  function update() {
+    rows.forEach(({ tick, swatch }, row) => {
+      tick.checked = shown.has(row);
+      swatch.style.background = shown.has(row) ? color(row) : "transparent";
+    });
+    if (curveNames.length) drawCurves();
+    if (costNames.length) drawCosts();
+    drawSettings();
+    if (data.samples.items.length) drawSamples();
+    if (kinds.length) drawPictures();
+  }
+
+  const curveNames = Object.keys(data.curves);
+  const costNames = Object.keys(data.costs);
+  const kinds = Object.keys(data.pictures);
+  options(find("curve-metric"), curveNames);
+  if (curveNames.includes(`val/${data.metric}`)) find("curve-metric").value = `val/${data.metric}`;
+  options(find("cost"), costNames);
+  if (costNames.some((name) => name.endsWith("/s"))) find("cost").value = costNames.find((name) => name.endsWith("/s"));
+  options(find("picture-kind"), kinds);
+  find("curves-section").hidden = !curveNames.length;
+  find("cost-section").hidden = !costNames.length;
+  find("settings-section").hidden = !Object.keys(data.settings).length;
+  find("samples-section").hidden = !data.samples.items.length;
+  find("pictures-section").hidden = !kinds.length;
+  find("title").textContent = `${data.metric} of ${data.split}`;
+  find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${data.labels[data.baseline]}`;
+  find("notes").append(...data.notes.map((note) => element("li", note)));
+  if (data.leftOut.length) {
+    const list = element("details", element("summary", `left out: ${data.leftOut.length} runs`));
+    const lines = element("ul");
+    lines.append(...data.leftOut.map(([state, path, reason]) => element("li", `${state}: ${path}: ${reason}`)));
+    list.append(lines);
+    find("left-out").append(list);
+  }
+
+  for (const id of ["curve-metric", "curve-log-y", "curve-log-x", "curve-bands"]) find(id).addEventListener("change", drawCurves);
+  find("cost").addEventListener("change", drawCosts);
+  find("picture-kind").addEventListener("change", drawPictures);
+  find("filter").addEventListener("input", () => {
+    filter();
+    if (costNames.length) drawCosts();
+  });
+  find("show-best").addEventListener("click", () => showOnly(unfiltered().slice(0, mostShown)));
+  find("show-filtered").addEventListener("click", () => showOnly(unfiltered()));
+  find("show-none").addEventListener("click", () => showOnly([]));
+  const dark = window.matchMedia("(prefers-color-scheme: dark)");
+  find("theme").addEventListener("click", () => {
+    const now = document.documentElement.dataset.theme || (dark.matches ? "dark" : "light");
+    document.documentElement.dataset.theme = now === "dark" ? "light" : "dark";
+    update();
+  });
+  dark.addEventListener("change", update);
+
+  sort();
+  filter();
+  showOnly(data.order.slice(0, mostShown));
+})();

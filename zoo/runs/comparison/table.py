@@ -1,0 +1,296 @@
+"""A comparison as a table: for a terminal or a pipe, as Markdown, as CSV."""
+
+import csv
+from collections.abc import Callable, Sequence
+from functools import partial
+from io import StringIO
+from typing import NamedTuple
+
+from rich.box import HEAVY_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from zoo.metrics.seeds import SeedDifference, Summary
+from zoo.metrics.significance import Difference
+from zoo.runs.comparison.comparison import COSTS, Comparison, Row
+from zoo.runs.comparison.runs import Run
+
+_MOST_SETTINGS = 8
+"""Columns of settings in a table that is read; CSV and the page hold any number."""
+_BEST = "*"
+_GIB = 2**30
+
+
+class Column(NamedTuple):
+    """One column of text.
+
+    Attributes:
+        head: its name.
+        cells: one for each row, empty where there is nothing to say.
+        values: what numbers are sorted by; None of text, and of empty cells.
+        best: which cells are the best of the column.
+        is_number: whether it is set to the right.
+    """
+
+    head: str
+    cells: list[str]
+    values: list[float | None]
+    best: list[bool]
+    is_number: bool
+
+
+def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
+    """The table's columns; one that would be empty in every row is none.
+
+    Args:
+        comparison: what is shown.
+        complete: with every setting that differs and every metric, however many there are.
+    """
+    rows, metric = comparison.rows, comparison.metric
+    digits = _digits([row.scores[metric] for row in rows])
+    are_few = complete or len(comparison.settings) <= _MOST_SETTINGS
+    measured = list({name: None for row in rows for name in row.scores})
+    others = [name for name in (measured if complete else comparison.question.metrics) if name != metric]
+
+    def text(head: str, cell: Callable[[Row], str]) -> Column:
+        return Column(head, [cell(row) for row in rows], [None] * len(rows), [False] * len(rows), False)
+
+    def number(
+        head: str, value: Callable[[Row], float | None], cell: Callable[[Row], str], best: Sequence[Row] = ()
+    ) -> Column:
+        marks = [any(row is one for one in best) for row in rows]
+        return Column(head, [cell(row) for row in rows], [value(row) for row in rows], marks, True)
+
+    def score(name: str) -> Column:
+        places = _digits([found for row in rows if (found := row.scores.get(name))])
+        return number(
+            name,
+            lambda row: _mean(row.scores.get(name)),
+            lambda row: _spread(row.scores.get(name), places),
+            comparison.best(name),
+        )
+
+    def cost(name: str) -> Column:
+        return number(
+            cost_head(comparison, name),
+            lambda row: _mean(row.costs.get(name)),
+            lambda row: _cost(row, name),
+            comparison.best(name),
+        )
+
+    found = [
+        text("run", lambda row: row.group.label),
+        *(text(key, partial(_setting, key)) for key in comparison.settings if are_few),
+        number("n", lambda row: row.scores[metric].n, lambda row: str(row.scores[metric].n)),
+        score(metric),
+        number(
+            "95 % interval",
+            lambda row: row.scores[metric].low,
+            lambda row: _interval(row.scores[metric], digits),
+        ),
+        number(
+            "min to max", lambda row: row.scores[metric].least, lambda row: _range(row.scores[metric], digits)
+        ),
+        number(
+            "difference", partial(difference, comparison), lambda row: _difference(comparison, row, digits)
+        ),
+        number(
+            "95 % (items)",
+            lambda row: row.items.low if row.items else None,
+            lambda row: _bounds(row.items, digits),
+        ),
+        number(
+            "p (items)", lambda row: row.items.p if row.items else None, lambda row: _probability(row.items)
+        ),
+        number(
+            "95 % (seeds)",
+            lambda row: row.seeds.low if row.seeds else None,
+            lambda row: _bounds(row.seeds, digits),
+        ),
+        number(
+            "p (seeds)", lambda row: row.seeds.p if row.seeds else None, lambda row: _probability(row.seeds)
+        ),
+        *map(score, others),
+        *map(cost, COSTS),
+    ]
+    return [one for one in found if any(one.cells)]
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """What stands below the table."""
+    rows = comparison.rows
+    lines = [f"{_BEST} the best of its column; differences are from {comparison.baseline.group.label}"]
+    if len(comparison.settings) > _MOST_SETTINGS:
+        lines.append(f"{len(comparison.settings)} settings differ: --csv and --html show them")
+    if any(row.scores[comparison.metric].deviation is not None for row in rows):
+        lines.append("± standard deviation over n seeds, with Student's 95 % interval of the mean")
+    if any(row.seeds for row in rows):
+        pairs = {row.seeds.seeds for row in rows if row.seeds}
+        how = [f"paired t-test over seeds {', '.join(map(str, seeds))}" for seeds in sorted(pairs) if seeds]
+        how += ["Welch's t-test where fewer than two seeds are shared"] if () in pairs else []
+        lines.append(f"p (seeds): {'; '.join(how)}; two-sided")
+    lines += comparison.notes
+    tested = sum(bool(row.seeds or row.items) for row in rows)
+    if tested > 1:
+        lines.append(
+            f"{tested} comparisons, p-values not corrected for it: divide 0.05 by {tested} (Bonferroni)"
+        )
+    return lines
+
+
+def left_out(runs: Sequence[Run]) -> list[str]:
+    """A line for each run that is in no mean."""
+    return [f"{run.state}: {run.path}: {run.left_out}" for run in runs]
+
+
+def print_table(comparison: Comparison) -> None:
+    """Prints the table: with a frame on a terminal; elsewhere a line for each row, of any length."""
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=10_000)
+    table = Table(box=HEAVY_HEAD if console.is_terminal else None, pad_edge=console.is_terminal)
+    shown = columns(comparison)
+    for column in shown:
+        table.add_column(
+            column.head,
+            justify="right" if column.is_number else "left",
+            overflow="fold",
+            no_wrap=column.is_number and len(shown) <= _MOST_SETTINGS,
+        )
+    for number in range(len(comparison.rows)):
+        table.add_row(
+            *(
+                # brackets in a name are no markup
+                Text(_marked(column, number), style="bold green" if column.best[number] else "")
+                for column in shown
+            )
+        )
+    console.print(table)
+    lines = notes(comparison)
+    if comparison.left_out:
+        lines += ["", f"left out ({len(comparison.left_out)}):", *left_out(comparison.left_out)]
+    for line in lines:
+        console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def markdown(comparison: Comparison) -> str:
+    """The table as Markdown, the best of a column in bold, with what stands below it."""
+    shown = columns(comparison)
+    lines = [[_escaped(column.head) for column in shown]]
+    lines.append(["---:" if column.is_number else "---" for column in shown])
+    for number in range(len(comparison.rows)):
+        cells = ((_escaped(column.cells[number]), column.best[number]) for column in shown)
+        lines.append([f"**{cell}**" if best else cell for cell, best in cells])
+    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    below = [line.replace(f"{_BEST} the best", "Bold: the best") for line in notes(comparison)]
+    text += "\n" + "".join(f"- {_escaped(line)}\n" for line in below)
+    if comparison.left_out:
+        text += f"\nLeft out ({len(comparison.left_out)}):\n\n"
+        text += "".join(f"- {_escaped(line)}\n" for line in left_out(comparison.left_out))
+    return text
+
+
+def comma_separated(comparison: Comparison) -> str:
+    """Every number in full, with all settings and metrics; a run that was left out has a row without."""
+    metrics = list({name: None for row in comparison.rows for name in row.scores})
+    parts = Summary._fields
+    speed = f"{comparison.unit}_per_second"
+    head = ["run", "state", "reason", "config_hash", "seeds", *comparison.settings]
+    head += [name if part == "mean" else f"{name}_{part}" for name in metrics for part in parts]
+    head += ["difference", "items_low", "items_high", "items_p"]
+    head += ["seeds_difference", "seeds_low", "seeds_high", "seeds_p"]
+    head += [speed if name == "per_second" else name for name in COSTS]
+    file = StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(head)
+    for row in comparison.rows:
+        group = row.group
+        line: list[object] = [group.label, group.runs[0].state, ""]
+        line += [group.runs[0].results.get("config_hash", ""), " ".join(map(str, group.seeds))]
+        line += [group.settings.get(key, "") for key in comparison.settings]
+        for name in metrics:
+            line += list(row.scores[name]) if name in row.scores else [""] * len(parts)
+        line += [difference(comparison, row), *(row.items[2:] if row.items else [""] * 3)]
+        line += list(row.seeds[:4]) if row.seeds else [""] * 4
+        line += [row.costs[name].mean if name in row.costs else "" for name in COSTS]
+        writer.writerow(line)
+    for run in comparison.left_out:
+        blanks = [""] * (len(head) - 3)
+        writer.writerow([str(run.path), run.state, run.left_out, *blanks])
+    return file.getvalue()
+
+
+def difference(comparison: Comparison, row: Row) -> float | None:
+    """Of a row's mean from the baseline's; None of the baseline itself."""
+    if row.group is comparison.baseline.group:
+        return None
+    return row.scores[comparison.metric].mean - comparison.baseline.scores[comparison.metric].mean
+
+
+def cost_head(comparison: Comparison, name: str) -> str:
+    """How a column of costs is called."""
+    heads = {"per_second": f"{comparison.unit}/s", "peak_memory_bytes": "peak GiB"}
+    return heads.get(name, name)
+
+
+def _marked(column: Column, number: int) -> str:
+    return f"{column.cells[number]} {_BEST}" if column.best[number] else column.cells[number]
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def _digits(found: Sequence[Summary]) -> int:
+    """Shares need more places than scores up to 100."""
+    return 2 if any(abs(one.mean) >= 5 for one in found) else 4
+
+
+def _setting(key: str, row: Row) -> str:
+    return row.group.settings.get(key, "")
+
+
+def _mean(found: Summary | None) -> float | None:
+    return None if found is None else found.mean
+
+
+def _spread(found: Summary | None, digits: int) -> str:
+    if found is None:
+        return ""
+    mean = f"{found.mean:.{digits}f}"
+    return mean if found.deviation is None else f"{mean} ± {found.deviation:.{digits}f}"
+
+
+def _interval(found: Summary, digits: int) -> str:
+    if found.low is None or found.high is None:
+        return ""
+    return f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
+
+
+def _range(found: Summary, digits: int) -> str:
+    return "" if found.n == 1 else f"{found.least:.{digits}f} to {found.most:.{digits}f}"
+
+
+def _bounds(found: Difference | SeedDifference | None, digits: int) -> str:
+    return "" if found is None else f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
+
+
+def _probability(found: Difference | SeedDifference | None) -> str:
+    if found is None:
+        return ""
+    return f"{found.p:.3f}" if found.p >= 0.001 else "<0.001"
+
+
+def _difference(comparison: Comparison, row: Row, digits: int) -> str:
+    found = difference(comparison, row)
+    return "" if found is None else f"{found:+.{digits}f}"
+
+
+def _cost(row: Row, name: str) -> str:
+    if name not in row.costs:
+        return ""
+    mean = row.costs[name].mean
+    if name == "peak_memory_bytes":
+        return f"{mean / _GIB:.2f}"
+    return f"{mean:,.1f}" if name == "seconds" and mean < 1000 else f"{mean:,.0f}"
