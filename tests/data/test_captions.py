@@ -188,7 +188,7 @@ def test_long_captions_are_not_trained_on_but_stay_references(
         assert batch.captions.lengths.max() <= 6
         assert all(ids[length - 1] == 3 for ids, length in zip(*batch.captions, strict=True))
     assert data.references("val") == [said_of(number) for number in range(4)]
-    with pytest.raises(ValueError, match="none of 32 captions can be trained on: see data.maximum_length"):
+    with pytest.raises(ValueError, match=r"none of 32 captions can be trained on: see data\.maximum_length"):
         ready(maximum_length=2)
 
 
