@@ -257,6 +257,9 @@ class Tiny(nn.Module):
         super().__init__()
         self.register_buffer("scale", torch.tensor([scale]))
 
+    def load_published(self) -> None:
+        pass
+
     def forward(self, images: Tensor) -> Tensor:
         type(self).calls += 1
         return nn.functional.avg_pool2d(images, 4)[:, :2] * self.scale

@@ -22,12 +22,16 @@ class Convolution(nn.Module):
 
     def __init__(self, name: str = "convolution", seed: int = 0) -> None:
         super().__init__()
-        self.name, self.calls = name, 0
+        self.name, self.calls, self.loaded = name, 0, False
         generator = torch.Generator().manual_seed(seed)
         self.weight = nn.Parameter(torch.rand(4, 3, 5, 5, generator=generator))
         self.drop = nn.Dropout()
 
+    def load_published(self) -> None:
+        self.loaded = True
+
     def forward(self, images: Tensor) -> Tensor:
+        assert self.loaded
         self.calls += 1
         return self.drop(nn.functional.conv2d(images, self.weight, stride=5))
 
