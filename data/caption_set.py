@@ -111,7 +111,7 @@ class CaptionSplit(ABC):
 
     @abstractmethod
     def references(self) -> list[list[str]]:
-        """All raw captions of each item."""
+        """All raw captions of each image."""
 
     @property
     def report(self) -> dict[str, int]:

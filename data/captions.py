@@ -175,7 +175,7 @@ class CaptionData(DataModule):
         return self._splits[split].whole(EpochRows(0, np.asarray(numbers)))
 
     def references(self, split: str) -> list[list[str]]:
-        """All raw captions of each image, in the order of the split."""
+        """All raw captions of each image, in the order of the split; also of images to train on."""
         return self._load()[split].references()
 
     def _load(self) -> dict[str, CaptionSplit]:

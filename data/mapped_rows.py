@@ -150,7 +150,8 @@ def _make(folder: Path, maker: RowMaker) -> None:
         np.lib.format.write_array_header_1_0(file, header)
         file.seek(done * maker.row_bytes, os.SEEK_CUR)
         file.truncate()
-        with Progress(console=(console := Console(stderr=True)), disable=not console.is_terminal) as bar:
+        console = Console(stderr=True)
+        with Progress(console=console, transient=True, disable=not console.is_terminal) as bar:
             task = bar.add_task(maker.what, total=maker.total, completed=done)
             saved = time.monotonic()
             for chunk in maker.chunks(done) if done < maker.total else ():

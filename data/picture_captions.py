@@ -4,6 +4,7 @@ import hashlib
 import logging
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -166,8 +167,9 @@ class PictureSplit(CaptionSplit):
         """See `CaptionSplit`."""
         if not usable.any():
             raise ValueError(f"none of {len(usable)} captions can be trained on: see data.maximum_length")
-        self._items = np.stack([self._owners, np.arange(len(usable))], axis=1)[usable]
-        return self
+        pairs = copy(self)
+        pairs._items = np.stack([self._owners, np.arange(len(usable))], axis=1)[usable]
+        return pairs
 
     def content_hash(self) -> str:
         """See `CaptionSplit`; files are hashed as they are, before anything is done to them."""
@@ -178,7 +180,7 @@ class PictureSplit(CaptionSplit):
 
     def references(self) -> list[list[str]]:
         """See `CaptionSplit`."""
-        return [self._pictures[number].captions for number in self._items[:, 0]]
+        return [picture.captions for picture in self._pictures]
 
     @property
     def report(self) -> dict[str, int]:

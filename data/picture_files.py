@@ -64,7 +64,7 @@ class PictureFiles:
         return mapped_rows(cache_dir.expanduser() / "pictures" / f"{name}-{key}", maker)
 
     def _chunks(self, rows: Sequence[int], size: int) -> Iterator[Chunk]:
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             for start in range(0, len(rows), max(size, 1)):
                 some = [self.paths[row] for row in rows[start : start + size]]
                 pixels = np.zeros(
@@ -108,7 +108,7 @@ def file_digests(paths: Sequence[Path], memory: Path) -> list[str | None]:
     stamps = {str(path): stamp for path in paths if (stamp := _stamp(path))}
     news = [path for path, stamp in stamps.items() if known.get(path, [None])[0] != stamp]
     if news:
-        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
             digests = dict(zip(news, pool.map(_digest, news), strict=True))
         known |= {path: [stamps[path], digest] for path, digest in digests.items()}
         _remember(memory, {path: entry for path, entry in known.items() if entry[1]})

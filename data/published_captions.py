@@ -4,6 +4,7 @@ None may be passed on, so none is downloaded: what is missing is named with its 
 """
 
 import hashlib
+import logging
 from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,6 +13,8 @@ from typing import NamedTuple
 
 from data.caption_files import Captions, read_coco, read_karpathy, read_names, read_tokens
 from data.picture_captions import Picture, PictureCaptions
+
+_log = logging.getLogger(__name__)
 
 _SPLITS = (
     "the splits of Karpathy and Fei-Fei (2015): caption_datasets.zip (36 MB) from"
@@ -122,6 +125,10 @@ def _listed(tokens: Path, *lists: Path) -> dict[str, Captions]:
         if silent := [name for name in names if name not in captions]:
             raise ValueError(f"{path} lists {silent[0]}, of which {tokens} says nothing ({len(silent)} such)")
         splits[split] = {name: captions[name] for name in names}
+    if others := captions.keys() - {name for some in splits.values() for name in some}:
+        _log.info(
+            "%s: %d pictures, such as %s, are in no split and left out", tokens, len(others), min(others)
+        )
     return splits
 
 

@@ -106,7 +106,8 @@ def test_training_items_are_pairs_and_evaluation_items_are_images(ready: Make, t
     assert batch.images is not None
     assert (batch.images.dtype, batch.images.shape) == (torch.float32, (4, 3, 16, 16))
     assert (batch.features, batch.truths) == (None, None)
-    assert data.references("test") == [said_of(number) for number in range(5)]
+    for split in ("train", "test"):
+        assert data.references(split) == [said_of(number) for number in range(SPLITS[split])]
 
 
 def test_words_are_small_and_without_punctuation() -> None:
