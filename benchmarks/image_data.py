@@ -1,4 +1,4 @@
-"""How many images a second the data module makes: `python benchmarks/image_data.py`.
+"""How many images a second the data modules make: `python benchmarks/image_data.py`.
 
 Epochs of training batches of each set, on one core, with nothing else done to them; and images per second of
 processor time, which other programs hardly change. MNIST is used from `$ZOO_DATA_DIR`.
@@ -19,20 +19,41 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from data.canvas import Canvas, Cluttered, Translated
+from data.captions import CaptionData
+from data.data_module import DataModule
 from data.digits import Digits
 from data.image_set import ImageSet
 from data.images import ImageData
 from data.mnist import MNIST
+from data.shapes import Shapes
+from data.vocabulary import Words
 from zoo.memory_allocator import keep_freed_memory
 from zoo.runs.results import machine
 
 BATCH_SIZE = 128
 
 
-def images_per_second(images: ImageSet, canvas: Canvas | None, seconds: float) -> dict[str, float]:
+def labelled(images: ImageSet, canvas: Canvas | None = None) -> ImageData:
+    """Images of classes."""
+    return ImageData(images=images, canvas=canvas, batch_size=BATCH_SIZE, seed=1)
+
+
+def scenes(size: int) -> CaptionData:
+    """Scenes with captions, in batches of the size that their recipes take."""
+    return CaptionData(
+        captions=Shapes(),
+        tokenizer=Words(),
+        image_size=size,
+        batch_size=64,
+        maximum_length=12,
+        seed=1,
+        cache_dir=Path("unused"),
+    )
+
+
+def images_per_second(data: DataModule, seconds: float) -> dict[str, float]:
     """Measures whole epochs, at least one and at least so long, after a first one."""
-    data = ImageData(images=images, canvas=canvas, batch_size=BATCH_SIZE, seed=1)
-    data.setup()
+    data.setup("fit")
     loader = data.train_dataloader()
     made, wall, processor = 0, 0.0, 0.0
     epoch = 0
@@ -56,18 +77,20 @@ def main(
     """Measures and prints."""
     torch.set_num_threads(1)
     mnist = MNIST(data_dir=data_dir)
-    sets: dict[str, tuple[ImageSet, Canvas | None]] = {
-        "digits, 8 x 8": (Digits(), None),
-        "digits on 24 x 24": (Digits(), Translated(size=24)),
-        "mnist, 28 x 28": (mnist, None),
-        "translated_mnist, 60 x 60": (mnist, Translated(size=60)),
-        "cluttered_mnist, 60 x 60, 4 pieces": (mnist, Cluttered(size=60, pieces=4)),
-        "cluttered_mnist, 100 x 100, 8 pieces": (mnist, Cluttered(size=100, pieces=8)),
+    sets: dict[str, DataModule] = {
+        "digits, 8 x 8": labelled(Digits()),
+        "digits on 24 x 24": labelled(Digits(), Translated(size=24)),
+        "mnist, 28 x 28": labelled(mnist),
+        "translated_mnist, 60 x 60": labelled(mnist, Translated(size=60)),
+        "cluttered_mnist, 60 x 60, 4 pieces": labelled(mnist, Cluttered(size=60, pieces=4)),
+        "cluttered_mnist, 100 x 100, 8 pieces": labelled(mnist, Cluttered(size=100, pieces=8)),
+        "shapes with captions, 48 x 48, batches of 64": scenes(48),
+        "shapes with captions, 64 x 64, batches of 64": scenes(64),
     }
     table = Table("images", "per second", "per second of processor time", title=f"batches of {BATCH_SIZE}")
     figures: dict[str, Any] = {"benchmark": "benchmarks/image_data.py", "batch_size": BATCH_SIZE, "sets": {}}
-    for name, (images, canvas) in sets.items():
-        figures["sets"][name] = measured = images_per_second(images, canvas, seconds)
+    for name, data in sets.items():
+        figures["sets"][name] = measured = images_per_second(data, seconds)
         table.add_row(name, *(f"{value:,.0f}" for value in measured.values()))
     Console().print(table)
     figures |= {"machine": machine(), "load_average": os.getloadavg()[0]}
