@@ -2,6 +2,7 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
+from zoo.metrics.captions import CaptionBleu, CiderD, RougeL, caption_metrics
 from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
 from zoo.metrics.error import Error
@@ -22,8 +23,10 @@ __all__ = [
     "AlignmentEntropy",
     "AlignmentSharpness",
     "Bleu",
+    "CaptionBleu",
     "CatchRate",
     "Chrf",
+    "CiderD",
     "CorpusScore",
     "Coverage",
     "Error",
@@ -31,10 +34,12 @@ __all__ = [
     "NameCoverage",
     "NumberCoverage",
     "Perplexity",
+    "RougeL",
     "StandardError",
     "TokenizedLowercasedBleu",
     "bleu_by_length",
     "bleu_by_source_words",
+    "caption_metrics",
     "coverage_metrics",
     "mode_of",
     "text_metrics",

@@ -15,6 +15,7 @@ from operator import or_
 import torch
 from torch import Tensor
 from torchmetrics import Metric
+from torchmetrics.utilities import dim_zero_cat
 
 from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens, ngram_counts
 from zoo.metrics.cider import CiderReferences
@@ -165,11 +166,10 @@ class CiderD(Metric):
 
     def compute(self) -> Tensor:
         """The mean; NaN for no images."""
-        # after processes have met, the list is one tensor
-        lines = torch.cat(self.lines) if isinstance(self.lines, list) and self.lines else self.lines
-        texts = [json.loads(line) for line in lines.cpu().numpy().tobytes().splitlines()] if len(lines) else []
-        if not texts:
+        if not len(self.lines):
             return torch.tensor(math.nan, device=self.device)
+        lines = dim_zero_cat(self.lines).cpu().numpy().tobytes().splitlines()
+        texts = [json.loads(line) for line in lines]
         statistics = self.sentence_statistics([said for said, *_ in texts], [truth for _, *truth in texts])
         sums = [sum(column) for column in zip(*statistics, strict=True)]
         return torch.tensor(self.score(sums), device=self.device)

@@ -28,7 +28,7 @@ class CiderReferences:
     """
 
     def __init__(self, references: Sequence[Sequence[str]]) -> None:
-        counted = [[ngram_counts(caption_tokens(text)) for text in alternatives] for alternatives in references]
+        counted = [list(map(_counts, alternatives)) for alternatives in references]
         self._images: Counter[str] = Counter()
         for alternatives in counted:
             self._images.update({ngram for counts in alternatives for count in counts for ngram in count})
@@ -41,7 +41,7 @@ class CiderReferences:
         Args:
             predictions: one for each image.
         """
-        weigh = cache(lambda text: self._weigh(ngram_counts(caption_tokens(text))))  # models repeat themselves
+        weigh = cache(lambda text: self._weigh(_counts(text)))  # models repeat themselves
         return [
             10 * sum(_likeness(weigh(text), reference) for reference in alternatives) / len(alternatives)
             for text, alternatives in zip(predictions, self._references, strict=True)
@@ -71,6 +71,10 @@ class _Weighed(NamedTuple):
     weights: list[dict[str, float]]
     norms: list[float]
     bigrams: int
+
+
+def _counts(text: str) -> list[Counter[str]]:
+    return ngram_counts(caption_tokens(text))
 
 
 def _likeness(hypothesis: _Weighed, reference: _Weighed) -> float:
