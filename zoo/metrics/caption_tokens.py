@@ -28,15 +28,16 @@ _READ_AS = {
 }
 _REPLACED = re.compile("|".join(_READ_AS))
 _ABBREVIATIONS = (
-    "mrs?|ms|mme|drs?|revd?|gen|sens?|lt|col|sgt|brig|jr|sr|alex|jos|wm|ste?|rd|ave|rt|ft|sq|mt|tel"
-    "|dept|est|etc|vs|bros|inc|co|corp|ltd|jan|mar|jun|dec|tue|wed"
+    "mrs?|ms|mme|messrs|drs?|profs?|revd?|pres|hon|gen|maj|capt|col|lieut|lt|sgt|cpl|sens?|reps?|govs?|jr|sr"
+    "|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec|mon|tues?|wed|thur?s?|fri"
+    "|ste?|ave|blvd|rd|rt|mt|ft|sq|tel|dept|univ|est|etc|al|vs|ext|bros|inc|co|corp|ltd|alex|jos|wm"
 )
 _TOKEN = re.compile(
     rf"""
       </?[a-z][\w:.-]*[ ]?/?>                              # <b>
     | (?:[^\W\d_]\.)+[^\W\d_]\b\.?                         # u.s.
     | (?<!\w)[^\W\d_]\.                                    # an initial
-    | (?<!\w)(?:{_ABBREVIATIONS})\.(?!\w)
+    | (?<!\w)(?:{_ABBREVIATIONS})\.(?!\w) | (?<!\w)(?:nos?|figs?|pp?)\.(?=\s?\d)
     | https?://\S+ | [\w.+-]+@\w+(?:[.-]\w+)* | [@#][a-z]\w*
     | can(?=not\b) | gon(?=na\b) | got(?=ta\b) | wan(?=na\b) | lem(?=me\b) | gim(?=me\b)
     | 't(?=is\b|was\b)

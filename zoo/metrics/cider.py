@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens, ngram_counts
 
-_SIGMA = 6.0
+SIGMA = 6.0
 
 
 class CiderReferences:
@@ -23,6 +23,9 @@ class CiderReferences:
     which is averaged over the references of an image, and then over n. As COCO's tools have it, tf is the
     plain count, and the length l of a caption is its number of bigrams.
 
+    Attributes:
+        weighed: for each image its references as vectors.
+
     Args:
         references: for each image all its raw captions.
     """
@@ -33,7 +36,7 @@ class CiderReferences:
         for alternatives in counted:
             self._images.update({ngram for counts in alternatives for count in counts for ngram in count})
         self._log_images = math.log(len(references)) if references else 0.0
-        self._references = [[self._weigh(counts) for counts in alternatives] for alternatives in counted]
+        self.weighed = [[self._weigh(counts) for counts in alternatives] for alternatives in counted]
 
     def scores(self, predictions: Iterable[str]) -> list[float]:
         """The score of a caption of each image, 0 to 10.
@@ -41,13 +44,17 @@ class CiderReferences:
         Args:
             predictions: one for each image.
         """
-        weigh = cache(lambda text: self._weigh(_counts(text)))  # models repeat themselves
+        weigh = cache(self.weigh)  # models repeat themselves
         return [
             10 * sum(_likeness(weigh(text), reference) for reference in alternatives) / len(alternatives)
-            for text, alternatives in zip(predictions, self._references, strict=True)
+            for text, alternatives in zip(predictions, self.weighed, strict=True)
         ]
 
-    def _weigh(self, counts: Sequence[Counter[str]]) -> "_Weighed":
+    def weigh(self, text: str) -> "Weighed":
+        """A caption as vectors."""
+        return self._weigh(_counts(text))
+
+    def _weigh(self, counts: Sequence[Counter[str]]) -> "Weighed":
         weights = [
             {
                 ngram: times * (self._log_images - math.log(self._images.get(ngram, 1)))
@@ -56,10 +63,10 @@ class CiderReferences:
             for of_order in counts
         ]
         norms = [math.sqrt(sum(weight * weight for weight in of_order.values())) for of_order in weights]
-        return _Weighed(weights, norms, counts[1].total())
+        return Weighed(weights, norms, counts[1].total())
 
 
-class _Weighed(NamedTuple):
+class Weighed(NamedTuple):
     """A caption as a vector for each order of n-grams.
 
     Attributes:
@@ -77,7 +84,7 @@ def _counts(text: str) -> list[Counter[str]]:
     return ngram_counts(caption_tokens(text))
 
 
-def _likeness(hypothesis: _Weighed, reference: _Weighed) -> float:
+def _likeness(hypothesis: Weighed, reference: Weighed) -> float:
     """The mean over n of a tenth of CIDEr-D_n, against one reference."""
     total = 0.0
     for said, truth, norm, other in zip(
@@ -87,4 +94,4 @@ def _likeness(hypothesis: _Weighed, reference: _Weighed) -> float:
         if shared and norm and other:
             total += sum(min(said[ngram], truth[ngram]) * truth[ngram] for ngram in shared) / (norm * other)
     difference = hypothesis.bigrams - reference.bigrams
-    return total / MAX_ORDER * math.exp(-(difference**2) / (2 * _SIGMA**2))
+    return total / MAX_ORDER * math.exp(-(difference**2) / (2 * SIGMA**2))

@@ -8,6 +8,7 @@ from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.coverage import NameCoverage, NumberCoverage
 from zoo.metrics.error import Error
 from zoo.metrics.perplexity import Perplexity
+from zoo.metrics.pointing import Pointing
 from zoo.metrics.text import Bleu, Chrf, ExactMatch, TokenizedLowercasedBleu
 
 METRICS: dict[str, type[Metric]] = {
@@ -25,6 +26,11 @@ METRICS: dict[str, type[Metric]] = {
     "bleu_4_nobp": CaptionBleu,
     "rouge_l": RougeL,
     "cider_d": CiderD,
+    "pointing_accuracy": Pointing,
+    "pointing_uniform": Pointing,
+    "pointing_centre": Pointing,
+    "pointing_random": Pointing,
+    "pointing_counted": Pointing,
     "number_coverage": NumberCoverage,
     "name_coverage": NameCoverage,
     "alignment_accuracy": AlignmentAccuracy,
