@@ -191,6 +191,19 @@ def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: P
     assert rows == ["| paper_1_base,attention=dot", "| paper_1_base", "| paper_2_more"]
 
 
+def test_recipes_of_the_same_images_are_one_table(project: Path, tmp_path: Path) -> None:
+    for recipe in ("ram_mnist_6", "conv_mnist", "ram_mnist_2", "ram_digits"):
+        base = results(1, 0.5, name=recipe) | {"experiment": recipe, "config_hash": recipe}
+        publish([make_run(tmp_path / recipe, base)], project)
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert readme.count("**`experiment=") == 2
+    _, mnist, digits = readme.split("**`experiment=")
+    assert digits.startswith("glob(*_digits*)`**")
+    assert mnist.startswith("glob(*_mnist*)`**")
+    rows = [line.split(" | ")[0] for line in mnist.splitlines() if line.startswith(("| ram", "| conv"))]
+    assert rows == ["| conv_mnist", "| ram_mnist_2", "| ram_mnist_6"]
+
+
 def test_an_unfinished_run_is_refused(project: Path, tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"results\.json"):
         publish([tmp_path], project)

@@ -55,6 +55,8 @@ _DRAWN = "multi30k_"
 _FIGURES = ("bleu_by_source_words", "learning_curve")
 _STEP = re.compile(r"(?P<chain>\w+?)_\d+_\w+")
 """The name of a recipe that adds one thing to the one before it."""
+_RECOGNITION = re.compile(r"(?:ram|fc|conv)_(?P<data>[a-z]+)(?:_\d+)?")
+"""The name of a recipe that recognises images: one table for each data set, as in the paper."""
 
 
 def publish(runs: Sequence[Path], project: Path) -> None:
@@ -131,12 +133,17 @@ def _mean_curve(seeds: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[fl
 def tables(published: Sequence[Mapping[str, Any]]) -> str:
     """Markdown: for each experiment one row per configuration, mean ± standard deviation over its seeds.
 
-    Recipes named `<chain>_<number>_<what>` are rows of one table, in their order.
+    Recipes named `<chain>_<number>_<what>` are rows of one table, in their order; so are those that recognise
+    the same images.
     """
     experiments: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for results in published:
-        step = _STEP.fullmatch(results["experiment"])
-        experiments[f"glob({step['chain']}_*)" if step else results["experiment"]].append(results)
+        name = results["experiment"]
+        if step := _STEP.fullmatch(name):
+            name = f"glob({step['chain']}_*)"
+        elif recognition := _RECOGNITION.fullmatch(name):
+            name = f"glob(*_{recognition['data']}*)"
+        experiments[name].append(results)
     return "".join(_table(name, rows) for name, rows in experiments.items())
 
 
