@@ -94,13 +94,13 @@ def predict(
 
 
 def _not_for_pictures(sentence: str | None, file: str | None) -> str:
-    """What to say of a model that recognises pictures and was given this."""
+    """What to say of a model that looks at pictures and was given this."""
     from zoo.runs.checkpoint import nearest
 
     if sentence is None:
         given = "--file" if file else "standard input"
-        return f"recognises pictures: give their files behind the run, instead of {given}"
-    return f"recognises pictures, and there is no file {sentence!r}{nearest(Path(sentence))}"
+        return f"looks at pictures: give their files behind the run, instead of {given}"
+    return f"looks at pictures, and there is no file {sentence!r}{nearest(Path(sentence))}"
 
 
 def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | None]:
