@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import torch
 from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
@@ -29,6 +30,10 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
     try:
         with Image.open(path) as file:
             picture: Image.Image = ImageOps.exif_transpose(file)  # as it was held, not as the sensor lay
+            if picture.mode.startswith("I"):
+                picture = _eight_bits(picture)
+            if picture.mode == "F":
+                raise ValueError("its pixels are floating-point numbers, whose range nobody knows")
             if picture.has_transparency_data:
                 black = Image.new("RGBA", picture.size, "black")
                 picture = Image.alpha_composite(black, picture.convert("RGBA"))
@@ -39,8 +44,14 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
             return pixels
     except UnidentifiedImageError:
         raise ValueError(f"{path} is no picture, or of a format that is not known") from None
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"cannot read the picture {path}: {error}") from error
+
+
+def _eight_bits(picture: Image.Image) -> Image.Image:
+    """A grey picture of 16 bits with 8, which Pillow would cut off at 255 instead."""
+    levels = np.asarray(picture, dtype=np.float64) / 257
+    return Image.fromarray(levels.round().clip(0, 255).astype(np.uint8))
 
 
 def as_float(pixels: Tensor) -> Tensor:
