@@ -110,7 +110,7 @@ def check_same_data(checkpoint: DataSpec, data: DataSpec) -> None:
     Raises:
         ValueError: names each difference.
     """
-    meanings = "vocabulary" if data.image is None else "names of classes"
+    meanings = "names of classes" if data.target is None else "vocabulary"
     differences = [
         f"{what}: {before} in the checkpoint, {now} in the data"
         for what, before, now in (
@@ -133,4 +133,5 @@ def _languages(spec: DataSpec) -> str:
 def _images(spec: ImageSpec | None) -> str:
     if spec is None:
         return "none"
-    return f"{spec.channels} x {spec.height} x {spec.width} pixels of {len(spec.classes)} classes"
+    of_classes = f" of {len(spec.classes)} classes" if spec.classes else ""
+    return f"{spec.channels} x {spec.height} x {spec.width} pixels{of_classes}"

@@ -55,6 +55,17 @@ class Draws:
         return ((_mixed(self._state) >> _HALF) * np.uint64(bound) >> _HALF).astype(np.int64)
 
 
+def distinct(draws: Draws, bound: int, count: int) -> NDArray[np.int64]:
+    """Different numbers from each stream, `(B, count)`, in random order: each from 0 to less than `bound`."""
+    drawn = draws.below(bound)[:, None]
+    for number in range(1, count):
+        new = draws.below(bound - number)
+        for smaller in np.sort(drawn, axis=1).T:  # counts on past what is taken
+            new += new >= smaller
+        drawn = np.column_stack([drawn, new])
+    return drawn
+
+
 def _mixed(state: Keys) -> Keys:
     """Arithmetic is modulo 2**64, which for arrays numpy does without a warning."""
     state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

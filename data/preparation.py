@@ -5,14 +5,12 @@ ids. Whatever goes over a split takes some thousand pairs at a time, so memory d
 but for some bytes for each pair.
 """
 
-import fcntl
 import hashlib
 import json
 import logging
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
@@ -23,6 +21,7 @@ import pyarrow as pa  # type: ignore[import-untyped]
 import pyarrow.compute as pc  # type: ignore[import-untyped]
 from datasets import Dataset, concatenate_datasets
 
+from data.cache import alone, require_space
 from data.corpus import Corpus, Pair
 from data.text_files import content_hash
 from data.vocabulary import Vocabulary
@@ -77,7 +76,7 @@ def prepare(corpus: Corpus, vocabulary: Vocabulary | DataSpec, cache_dir: Path) 
     splits = _load(corpus)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with _alone(folder):
+        with alone(folder):
             if (prepared := _read(folder)) is None:
                 if folder.exists():
                     _log.warning("%s is damaged: preparing %s anew", folder, corpus.name)
@@ -167,18 +166,6 @@ def _empty(name: str, split: str) -> str:
     return f"split {split} of corpus {name} is empty"
 
 
-@contextmanager
-def _alone(folder: Path) -> Iterator[None]:
-    """Lets one process at a time make a folder; the others wait. A killed process lets go of its lock."""
-    with folder.with_name(f".{folder.name}.lock").open("w") as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            _log.info("waiting for another process that prepares %s", folder)
-            fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 def _make(
     folder: Path,
     name: str,
@@ -255,17 +242,8 @@ def _require_space(place: Path, name: str, needed: int) -> None:
 
     Texts are written as they are, and each of their bytes becomes one id of four bytes at the most. How much
     text an iterator gives is known when it was read; then it is written, and the ids still are to be.
-
-    Raises:
-        RuntimeError: there is too little space; says how much is needed, how much is free, and where.
     """
-    needed += _VOCABULARY_BYTES
-    free = shutil.disk_usage(place).free
-    if free < needed:
-        raise RuntimeError(
-            f"preparing {name} needs up to {needed / 1e6:,.1f} MB below {place} (paths.cache_dir),"
-            f" where {free / 1e6:,.1f} MB are free"
-        )
+    require_space(place, f"preparing {name}", needed + _VOCABULARY_BYTES)
 
 
 def _tokenizers(train: Dataset, vocabulary: Vocabulary | DataSpec) -> tuple[str, str]:

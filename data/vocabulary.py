@@ -40,11 +40,12 @@ class Vocabulary(ABC):
             the tokenizers' JSON for source and target; the same one twice when they are joint.
         """
         if self.joint:
-            shared = self._train(chain(source, target))
+            shared = self.train(chain(source, target))
             return shared, shared
-        return self._train(source), self._train(target)
+        return self.train(source), self.train(target)
 
-    def _train(self, texts: Iterable[str]) -> str:
+    def train(self, texts: Iterable[str]) -> str:
+        """Trains on sentences of one side; gives the tokenizer's JSON."""
         tokenizer, trainer = self._untrained()
         tokenizer.normalizer = normalizer()
         tokenizer.post_processor = processors.TemplateProcessing(
@@ -87,8 +88,9 @@ class Bpe(Vocabulary):
             vocab_size=self.size, special_tokens=list(SPECIAL_TOKENS), show_progress=False
         )
 
-    def _train(self, texts: Iterable[str]) -> str:
-        return super()._train(_without_endless_words(texts))
+    def train(self, texts: Iterable[str]) -> str:
+        """See `Vocabulary`; words too long to be any are left out."""
+        return super().train(_without_endless_words(texts))
 
 
 def _without_endless_words(texts: Iterable[str]) -> Iterator[str]:

@@ -15,7 +15,8 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
     """Reads a picture as the images of `spec` are.
 
     Colours become grey where the model knows one channel, and the other way round. A picture of another size
-    is scaled until it fits, whole and undistorted; what is left of the frame is black.
+    is scaled until it fits, whole and undistorted; what is left of the frame is black. Where the
+    specification says so, it is stretched instead.
 
     Args:
         path: a file of any format that Pillow reads.
@@ -39,7 +40,8 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
                 picture = Image.alpha_composite(black, picture.convert("RGBA"))
             picture = picture.convert("L" if spec.channels == 1 else "RGB")
             if picture.size != (spec.width, spec.height):
-                picture = ImageOps.pad(picture, (spec.width, spec.height), Image.Resampling.BILINEAR)
+                scale = Image.Image.resize if spec.stretched else ImageOps.pad
+                picture = scale(picture, (spec.width, spec.height), Image.Resampling.BILINEAR)
             pixels: Tensor = pil_to_tensor(picture)
             return pixels
     except UnidentifiedImageError:

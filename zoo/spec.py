@@ -34,12 +34,15 @@ class ImageSpec:
         channels: 1 for grey, 3 for red, green and blue.
         height, width: pixels.
         classes: what each label is called, in the order of the labels.
+        stretched: whether a picture of another shape fills the frame, distorted; else it is scaled until it
+            fits, and what is left is black.
     """
 
     channels: int
     height: int
     width: int
     classes: tuple[str, ...]
+    stretched: bool = False
 
 
 @dataclass(frozen=True)

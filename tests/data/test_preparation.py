@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import pytest
 from datasets import Dataset
 
+import data.cache
 import data.preparation
 from data.corpus import Corpus
 from data.preparation import most_frequent, prepare
@@ -333,18 +334,18 @@ def test_waiting_for_another_process_is_said(tmp_path: Path, caplog: pytest.LogC
     handler = logging.Handler()
     handler.emit = lambda record: said.set()  # type: ignore[method-assign]
     with (
-        caplog.at_level(logging.INFO, logger=data.preparation.__name__),
+        caplog.at_level(logging.INFO, logger=data.cache.__name__),
         folder.with_name(f".{folder.name}.lock").open() as lock,
         ThreadPoolExecutor(1) as pool,
     ):
-        logging.getLogger(data.preparation.__name__).addHandler(handler)
+        logging.getLogger(data.cache.__name__).addHandler(handler)
         fcntl.flock(lock, fcntl.LOCK_EX)
         waiting = pool.submit(prepare, Sentences(), Words(), tmp_path)
         assert said.wait(10)
         assert not waiting.done()
         fcntl.flock(lock, fcntl.LOCK_UN)
         assert len(waiting.result(10).splits["train"]) == 3
-        logging.getLogger(data.preparation.__name__).removeHandler(handler)
+        logging.getLogger(data.cache.__name__).removeHandler(handler)
     assert f"waiting for another process that prepares {folder}" in caplog.text
 
 

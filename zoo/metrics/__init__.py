@@ -2,11 +2,14 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
+from zoo.metrics.captions import CaptionBleu, CiderD, RougeL, caption_metrics
 from zoo.metrics.catch import CatchRate, StandardError
+from zoo.metrics.constant_caption import constant_caption, constant_scores
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
 from zoo.metrics.error import Error
 from zoo.metrics.names import METRICS, mode_of
 from zoo.metrics.perplexity import Perplexity
+from zoo.metrics.pointing import Pointing
 from zoo.metrics.text import (
     Bleu,
     Chrf,
@@ -22,8 +25,10 @@ __all__ = [
     "AlignmentEntropy",
     "AlignmentSharpness",
     "Bleu",
+    "CaptionBleu",
     "CatchRate",
     "Chrf",
+    "CiderD",
     "CorpusScore",
     "Coverage",
     "Error",
@@ -31,10 +36,15 @@ __all__ = [
     "NameCoverage",
     "NumberCoverage",
     "Perplexity",
+    "Pointing",
+    "RougeL",
     "StandardError",
     "TokenizedLowercasedBleu",
     "bleu_by_length",
     "bleu_by_source_words",
+    "caption_metrics",
+    "constant_caption",
+    "constant_scores",
     "coverage_metrics",
     "mode_of",
     "text_metrics",

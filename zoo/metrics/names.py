@@ -3,10 +3,12 @@
 from torchmetrics import MeanMetric, Metric
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
+from zoo.metrics.captions import CaptionBleu, CiderD, RougeL
 from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.coverage import NameCoverage, NumberCoverage
 from zoo.metrics.error import Error
 from zoo.metrics.perplexity import Perplexity
+from zoo.metrics.pointing import Pointing
 from zoo.metrics.text import Bleu, Chrf, ExactMatch, TokenizedLowercasedBleu
 
 METRICS: dict[str, type[Metric]] = {
@@ -14,6 +16,21 @@ METRICS: dict[str, type[Metric]] = {
     "bleu_tok_lc": TokenizedLowercasedBleu,
     "chrf": Chrf,
     "exact_match": ExactMatch,
+    "bleu_1": CaptionBleu,
+    "bleu_2": CaptionBleu,
+    "bleu_3": CaptionBleu,
+    "bleu_4": CaptionBleu,
+    "bleu_1_nobp": CaptionBleu,
+    "bleu_2_nobp": CaptionBleu,
+    "bleu_3_nobp": CaptionBleu,
+    "bleu_4_nobp": CaptionBleu,
+    "rouge_l": RougeL,
+    "cider_d": CiderD,
+    "pointing_accuracy": Pointing,
+    "pointing_uniform": Pointing,
+    "pointing_centre": Pointing,
+    "pointing_random": Pointing,
+    "pointing_counted": Pointing,
     "number_coverage": NumberCoverage,
     "name_coverage": NameCoverage,
     "alignment_accuracy": AlignmentAccuracy,

@@ -1,0 +1,41 @@
+"""What is kept in the cache folder is made by one process at a time, and only where there is room."""
+
+import fcntl
+import logging
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Lets one process at a time make a folder; the others wait. A killed process lets go of its lock."""
+    with folder.with_name(f".{folder.name}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            _log.info("waiting for another process that prepares %s", folder)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def require_space(place: Path, what: str, needed: int) -> None:
+    """Refuses to begin what the disk cannot hold.
+
+    Args:
+        place: a folder that exists.
+        what: is to be done there, in words.
+        needed: bytes.
+
+    Raises:
+        RuntimeError: there is too little space; says how much is needed, how much is free, and where.
+    """
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise RuntimeError(
+            f"{what} needs up to {needed / 1e6:,.1f} MB below {place} (paths.cache_dir),"
+            f" where {free / 1e6:,.1f} MB are free"
+        )

@@ -1,0 +1,279 @@
+"""The data module of every captioning task: images, what is said of them, a vocabulary, batches."""
+
+import hashlib
+import logging
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from unicodedata import normalize
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.utils.data import Dataset
+
+from data.augmentation import Augmentation
+from data.batching import EpochRows, ShuffledBatches
+from data.caption_set import CaptionSet, CaptionSplit, Encoder, Items, Wanted, image_spec
+from data.data_module import DataModule, check_same_data, require_at_least
+from data.keyed_random import keys, split_key
+from data.vocabulary import Vocabulary
+from zoo.batch import CaptionBatch, Padded
+from zoo.image import as_float
+from zoo.spec import DataSpec, ImageSpec, TextSpec
+from zoo.text import TextCodec, text_spec
+
+_log = logging.getLogger(__name__)
+
+_NO_WORD = re.compile(r"[^\w'-]+|(?<!\w)['-]+|['-]+(?!\w)")
+_SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
+
+Ids = NDArray[np.int64]
+
+
+def words_alone(caption: str) -> str:
+    """A caption as models read and write it: small letters, no punctuation but inside words (`t-shirt`)."""
+    return " ".join(_NO_WORD.sub(" ", normalize("NFC", caption).lower().replace("’", "'")).split())
+
+
+class CaptionData(DataModule):
+    """Images with captions in batches.
+
+    In training an item is an image with one caption, in evaluation an image with all. What a training item
+    looks like is a function of seed, epoch and index alone.
+
+    After `setup`:
+
+    Attributes:
+        spec: what a task must know of the data.
+        test_splits: `test`.
+        report: for each split the number of `images`; for train how many captions were `dropped` as too long
+            or without a word; for the others how many were `truncated`, which are fed to a model without
+            their end, but are whole as references. Of pictures in files, the number of `captions`, and how
+            many pictures were `missing` or `broken`.
+    """
+
+    batch_type = CaptionBatch
+
+    def __init__(
+        self,
+        *,
+        captions: CaptionSet,
+        tokenizer: Vocabulary,
+        image_size: int,
+        batch_size: int,
+        maximum_length: int,
+        seed: int,
+        cache_dir: str | Path,
+        augmentation: Augmentation | None = None,
+        features: Callable[[], Encoder] | None = None,
+        num_workers: int = 0,
+        worker_timeout: float = 300.0,
+        spec: DataSpec | None = None,
+    ) -> None:
+        """Reads nothing yet.
+
+        Args:
+            captions: the images, and what is said of them.
+            tokenizer: how to make the vocabulary from the captions of the train split.
+            image_size: pixels along each side.
+            batch_size: items in a batch, in each process; the last batch of an epoch may have fewer.
+            maximum_length: tokens of the longest caption, EOS included. Longer ones are not trained on; where
+                evaluation feeds one to a model it loses its end, but references are always whole.
+            seed: of the order of training batches, and of what training images look like.
+            cache_dir: where decoded pictures and features are kept.
+            augmentation: how training images vary; None leaves them as they are.
+            features: makes a frozen encoder, whose features are stored and take the place of images.
+            num_workers: processes that load batches; 0 loads them in the training process.
+            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
+                ever.
+            spec: the specification in a checkpoint: its vocabulary is used and none is trained.
+
+        Raises:
+            ValueError: a number is too small, or stored features should vary.
+        """
+        super().__init__(seed=seed, num_workers=num_workers, worker_timeout=worker_timeout)
+        require_at_least(
+            ("image_size", image_size, 16),
+            ("batch_size", batch_size, 1),
+            ("maximum_length", maximum_length, 2),
+        )
+        if augmentation and features:
+            raise ValueError(
+                "augmentation must be null where features are stored: they are made of each image once"
+            )
+        self.captions, self.tokenizer, self.augmentation = captions, tokenizer, augmentation
+        self.batch_size, self.maximum_length = batch_size, maximum_length
+        self._wanted = Wanted(image_size, Path(cache_dir), seed, features)
+        self._given = spec
+        self._loaded: dict[str, CaptionSplit] | None = None
+        self._splits: dict[str, EncodedCaptions] = {}  # type: ignore[assignment]
+
+    @staticmethod
+    def placeholder(settings: Mapping[str, Any]) -> ImageSpec:
+        """What the images are like, as the constructor's settings tell."""
+        return image_spec(settings["image_size"])
+
+    def check_files(self) -> None:
+        """Sees before a run that all files are there.
+
+        Raises:
+            FileNotFoundError: a file is missing.
+        """
+        self.captions.check_files()
+
+    def prepare_data(self) -> None:
+        """Decodes or encodes the pictures unless that was done; under several processes, one calls this."""
+        self._load()
+
+    def setup(self, stage: str | None = None) -> None:
+        """Maps the images into memory and encodes the captions.
+
+        Raises:
+            ValueError: a file cannot be used, no caption can be trained on, or the data is not that of the
+                given specification.
+            FileNotFoundError: files are missing.
+        """
+        if self._spec is not None:
+            return
+        loaded = self._load()
+        if self._given is None:
+            vocabulary = self.tokenizer.train(map(words_alone, loaded["train"].sentences))
+        else:
+            assert self._given.target is not None  # it came from a captioning task
+            vocabulary = self._given.target.tokenizer
+        target = text_spec(vocabulary, maximum_length=self.maximum_length, language="en")
+        spec = DataSpec(
+            name=self.captions.name,
+            source=None,
+            target=target,
+            test_hash=loaded["test"].content_hash(),
+            vocabulary_hash=hashlib.sha256(vocabulary.encode()).hexdigest(),
+            image=image_spec(self._wanted.image_size),
+        )
+        if self._given is not None:
+            check_same_data(self._given, spec)
+        for name, split in loaded.items():
+            training = name == "train"
+            encoded = EncodedCaptions(
+                split,
+                target,
+                key=split_key(name, self.seed),
+                training=training,
+                augmentation=self.augmentation if training else None,
+            )
+            self.report[name] = split.report | encoded.report
+            for what in ("missing", "broken", "dropped", "truncated"):
+                if count := self.report[name].get(what):
+                    _log.warning("%s, split %s: %d %s", self.captions.name, name, count, _LEFT_OUT[what])
+            self._splits[name] = encoded
+        self._spec = spec
+
+    def batch(self, split: str, numbers: Sequence[int]) -> CaptionBatch:
+        """Items of a split by their numbers, with images also where features are stored, and none varied."""
+        return self._splits[split].whole(EpochRows(0, np.asarray(numbers)))
+
+    def references(self, split: str) -> list[list[str]]:
+        """All raw captions of each image, in the order of the split."""
+        return self._load()[split].references()
+
+    def _load(self) -> dict[str, CaptionSplit]:
+        if self._loaded is None:
+            self._loaded = self.captions.splits(self._wanted)
+        return self._loaded
+
+    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
+        count = len(self._splits[split])
+        return ShuffledBatches(count, self.batch_size, seed=seed, replicas=replicas, rank=rank)
+
+
+_LEFT_OUT = {
+    "missing": "images have captions but no file, and are left out",
+    "broken": "images cannot be read, and are left out",
+    "dropped": "captions are longer than data.maximum_length or have no word, and are not trained on",
+    "truncated": "captions lose their end where they are fed to the model; references are whole",
+}
+
+
+class EncodedCaptions(Dataset[CaptionBatch]):
+    """Items of one split; indexed by `EpochRows`, it makes whole batches.
+
+    Attributes:
+        report: how many captions are not as they were.
+    """
+
+    def __init__(
+        self,
+        split: CaptionSplit,
+        target: TextSpec,
+        *,
+        key: tuple[int, int],
+        training: bool,
+        augmentation: Augmentation | None,
+    ) -> None:
+        """Encodes every caption.
+
+        Args:
+            split: images and captions.
+            target: describes the ids.
+            key: begins the keys of the random numbers.
+            training: whether items are pairs of image and caption.
+            augmentation: how images vary.
+
+        Raises:
+            ValueError: no caption can be trained on.
+        """
+        self._pad, self._key, self._augmentation = target.pad, key, augmentation
+        rows = TextCodec(target).encode([words_alone(sentence) for sentence in split.sentences])
+        lengths: Ids = np.array([len(row) for row in rows], dtype=np.int64)
+        too_long = lengths > target.maximum_length
+        if training:
+            usable = (lengths > 1) & ~too_long
+            split = split.to_train_on(usable)
+            self.report = {"dropped": int((~usable).sum())}
+        else:
+            self.report = {"truncated": int(too_long.sum())}
+        for number in np.flatnonzero(too_long):
+            rows[number][target.maximum_length - 1 :] = [target.eos]
+        self._split = split
+        self._lengths: Ids = np.minimum(lengths, target.maximum_length) + 1
+        self._starts: Ids = np.cumsum(self._lengths) - self._lengths
+        self._ids = np.fromiter((i for row in rows for i in (target.bos, *row)), np.int64)
+        self._sided = np.array([bool(_SIDES.search(sentence)) for sentence in split.sentences])
+
+    def __len__(self) -> int:
+        return len(self._split)
+
+    def __getitem__(self, chosen: EpochRows) -> CaptionBatch:
+        items = self._split.items(chosen, pixels=not self._split.has_features)
+        batch = self._batch(chosen, items)
+        if self._augmentation is None or batch.images is None:
+            return batch
+        drawn = keys(*self._key, *chosen, 1)  # other numbers than an image may be made of
+        sided = self._sided[items.sentences]
+        return batch._replace(images=self._augmentation.views(batch.images, drawn, sided))
+
+    def whole(self, chosen: EpochRows) -> CaptionBatch:
+        """The batch with images in any case, as they are."""
+        return self._batch(chosen, self._split.items(chosen, pixels=True))
+
+    def _batch(self, chosen: EpochRows, items: Items) -> CaptionBatch:
+        features = items.features
+        return CaptionBatch(
+            index=torch.from_numpy(chosen.rows),
+            images=None if items.pixels is None else as_float(torch.from_numpy(items.pixels)),
+            features=None if features is None else torch.from_numpy(features.astype(np.float32)),
+            captions=self._padded(items.sentences),
+            references=items.references,
+            names=items.names,
+            truths=items.truths,
+        )
+
+    def _padded(self, sentences: Ids) -> Padded:
+        lengths = self._lengths[sentences]
+        positions = np.arange(lengths.max())
+        real = positions < lengths[:, None]
+        places = np.where(real, self._starts[sentences, None] + positions, 0)
+        ids = np.where(real, self._ids[places], self._pad)
+        return Padded(torch.from_numpy(ids), torch.from_numpy(lengths))

@@ -1,0 +1,62 @@
+"""Anyone's own pictures with captions: a JSONL of paths and texts for each split."""
+
+from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+
+from data.caption_files import read_jsonl
+from data.paths import did_you_mean
+from data.picture_captions import Picture, PictureCaptions
+
+_EXAMPLE = "data.captions.train=train.jsonl data.captions.val=val.jsonl data.captions.test=test.jsonl"
+
+
+@dataclass(kw_only=True)
+class ImageCaptions(PictureCaptions):
+    """Pictures of any format that Pillow reads, of any size, with one caption or more each.
+
+    On each line of a file stands an object, `{"image": "photos/1.jpg", "captions": ["A dog .", "..."]}`; a
+    relative path starts at the file's folder. No picture may be in two splits.
+
+    Attributes:
+        train: the file of the training pictures.
+        val: of those for validation.
+        test: of those to test on.
+    """
+
+    train: str | None = None
+    val: str | None = None
+    test: str | None = None
+    name: str = field(default="image_captions", init=False)
+
+    def __post_init__(self) -> None:
+        given = {"train": self.train, "val": self.val, "test": self.test}
+        if missing := [split for split, file in given.items() if file is None]:
+            raise ValueError(f"{missing[0]} must name a file of your captions, for example {_EXAMPLE}")
+        self._files = {split: Path(str(file)).expanduser() for split, file in given.items()}
+        for split, path in self._files.items():
+            if not path.is_file():
+                what = "is no file" if path.exists() else f"does not exist{did_you_mean(path)}"
+                raise ValueError(f"{split} must name a file; {path} {what}")
+
+    def read(self) -> dict[str, list[Picture]]:
+        """See `PictureCaptions`.
+
+        Raises:
+            ValueError: lines are of another kind; names file and number. Or a picture is in two splits.
+        """
+        splits = {split: _pictures(path) for split, path in self._files.items()}
+        for (split, some), (other, others) in combinations(splits.items(), 2):
+            if shared := {picture.path for picture in some} & {picture.path for picture in others}:
+                raise ValueError(
+                    f"{len(shared)} pictures are in {split} and in {other}, for example {min(shared)}:"
+                    " what is learned by heart would be tested"
+                )
+        return splits
+
+
+def _pictures(path: Path) -> list[Picture]:
+    return [
+        Picture((path.parent / Path(name).expanduser()).resolve(), name, captions)
+        for name, captions in read_jsonl(path).items()
+    ]

@@ -1,0 +1,93 @@
+"""What a caption scores that is said of every image: the control that a model must beat."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens
+from zoo.metrics.captions import caption_metrics
+from zoo.metrics.cider import SIGMA, CiderReferences
+from zoo.metrics.text import References
+
+
+def constant_caption(captions: Iterable[str], references: References, *, candidates: int = 1000) -> str:
+    """Finds the caption that, said of every image, has the best CIDEr-D.
+
+    Args:
+        captions: raw ones, of the train split; the candidates are the most frequent, those that differ in
+            case or punctuation counted as one, and the first of those that are equally frequent.
+        references: of the validation split, on which it is chosen.
+        candidates: how many are tried.
+
+    Returns:
+        The caption, raw.
+
+    Raises:
+        ValueError: there is no caption, no reference, or no candidate.
+    """
+    raw: dict[tuple[str, ...], str] = {}
+    times: Counter[tuple[str, ...]] = Counter()
+    for caption in captions:
+        tokens = caption_tokens(caption)
+        raw.setdefault(tokens, caption)
+        times[tokens] += 1
+    if not (times and references and candidates > 0):
+        raise ValueError(
+            f"a constant caption needs captions, references and candidates, "
+            f"got {len(times)}, {len(references)} and {candidates}"
+        )
+    scored = _SaidOfAll(references)
+    return max((raw[tokens] for tokens, _ in times.most_common(candidates)), key=scored.cider_d)
+
+
+def constant_scores(caption: str, references: References) -> dict[str, float]:
+    """What a caption scores that is said of every image of a split.
+
+    Args:
+        caption: as `constant_caption` found it.
+        references: for each image of the split all its raw captions.
+
+    Returns:
+        By `constant_` and the name of each of `caption_metrics`.
+    """
+    metrics = caption_metrics()
+    for metric in metrics.values():
+        metric.update([caption] * len(references), references)
+    return {f"constant_{name}": float(metric.compute()) for name, metric in metrics.items()}
+
+
+class _SaidOfAll:
+    """CIDEr-D of single captions against all references at once: each n-gram knows who has it."""
+
+    def __init__(self, references: References) -> None:
+        self._whole = CiderReferences(references)
+        flat = [reference for image in self._whole.weighed for reference in image]
+        self._bigrams = np.array([reference.bigrams for reference in flat])
+        self._share = np.array([1 / len(image) for image in references for _ in image]) / len(references)
+        owners: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
+        for number, reference in enumerate(flat):
+            for weights, norm in zip(reference.weights, reference.norms, strict=True):
+                for ngram, weight in weights.items():
+                    owners[ngram].append((number, weight, weight / norm if norm else 0.0))
+        self._owners = {ngram: _columns(rows) for ngram, rows in owners.items()}
+
+    def cider_d(self, caption: str) -> float:
+        """The score, 0 to 10."""
+        said = self._whole.weigh(caption)
+        cosines = np.zeros(len(self._share))
+        for weights, norm in zip(said.weights, said.norms, strict=True):
+            for ngram, weight in weights.items():
+                if norm and ngram in self._owners:
+                    numbers, theirs, normalised = self._owners[ngram]
+                    cosines[numbers] += np.minimum(weight, theirs) * normalised / norm
+        penalty = np.exp(-((said.bigrams - self._bigrams) ** 2) / (2 * SIGMA**2))
+        return float(10 / MAX_ORDER * (self._share * penalty * cosines).sum())
+
+
+def _columns(
+    rows: Sequence[tuple[int, float, float]],
+) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    numbers, weights, normalised = zip(*rows, strict=True)
+    return np.array(numbers), np.array(weights), np.array(normalised)
