@@ -1,5 +1,6 @@
 """Pictures become what the model was trained with."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from zoo.image import as_float, read_image
+from zoo.image import as_float, read_for_drawing, read_image
 from zoo.spec import DataSpec, ImageSpec
 
 GREY = ImageSpec(channels=1, height=4, width=6, classes=("a", "b"))
@@ -86,6 +87,25 @@ def test_a_photo_is_turned_as_it_was_held(tmp_path: Path) -> None:
     assert (read[..., :3] < 5).all()
 
 
+def test_a_drawing_shows_in_its_own_shape_what_a_model_sees_stretched(tmp_path: Path) -> None:
+    photo = Image.new("RGB", (100, 300))
+    photo.paste("white", (50, 0, 100, 150))  # the upper right quarter
+    photo.save(tmp_path / "a.png")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    photo.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "turned.png", exif=exif)
+    stretched = ImageSpec(channels=3, height=4, width=6, classes=(), stretched=True)
+    for name in ("a.png", "turned.png"):
+        drawn = read_for_drawing(tmp_path / name, stretched, longer_side=60)
+        assert drawn.shape == (3, 60, 20)
+        for pixels in (drawn, read_image(tmp_path / name, stretched)):
+            height, width = pixels.shape[1:]
+            assert pixels.float().mean() == pytest.approx(255 / 4, rel=0.05)
+            assert (pixels[:, : height // 3, -width // 3 :] > 250).all(), "at the same place"
+        seen = read_for_drawing(tmp_path / name, COLOUR)
+        assert (seen == read_image(tmp_path / name, COLOUR)).all(), "else as a model sees it"
+
+
 def test_pixels_of_no_known_range_are_refused(tmp_path: Path) -> None:
     written(tmp_path / "a.tif", np.full((4, 6), 0.5, dtype=np.float32))
     with pytest.raises(ValueError, match=r"cannot read .*a\.tif: its pixels are floating-point numbers"):
@@ -97,8 +117,9 @@ def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
     whole = written(tmp_path / "whole.png", np.zeros((400, 600), dtype=np.uint8)).read_bytes()
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
     for name in ("notes.png", "cut.png", "missing.png"):
-        with pytest.raises(ValueError, match=name):
-            read_image(tmp_path / name, GREY)
+        for read in (read_image, read_for_drawing):
+            with pytest.raises(ValueError, match=name):
+                read(tmp_path / name, replace(GREY, stretched=True))
 
 
 def test_white_is_one() -> None:

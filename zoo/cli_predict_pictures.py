@@ -101,3 +101,5 @@ def _print(
             where = [*run, *([picture] if len(pictures) > 1 else [])]
             for answer in found[number]:
                 print("\t".join([*where, *predictors[name].columns(answer, nbest)]))
+                if remark := predictors[name].remark(answer):
+                    print(f"{', '.join([*run, picture])}: {remark}", file=sys.stderr)

@@ -26,6 +26,10 @@ class PicturePredictor(Predictor[SomeTask]):
     def columns(self, answer: Any, nbest: int) -> list[str]:
         """One of the `nbest` answers for a line of a table."""
 
+    def remark(self, answer: Any) -> str:
+        """What must be said beside an answer; mostly nothing."""
+        return ""
+
     @staticmethod
     @abstractmethod
     def draw(
