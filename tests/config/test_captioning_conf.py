@@ -39,7 +39,7 @@ def composed(line: str, values: dict[str, Any]) -> Config:
     ("line", "values"),
     [
         ("", {}),
-        ("", {key: "val/pointing_accuracy" for key in ("task.monitor", "callbacks.best.monitor")}),
+        ("", dict.fromkeys(("task.monitor", "callbacks.best.monitor"), "val/pointing_accuracy")),
         ("selection=hard", {}),
         ("model/caption_decoder=none", {}),
         ("model/caption_decoder=transformer selection=hard", {}),
