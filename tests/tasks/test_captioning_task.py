@@ -212,6 +212,22 @@ def test_a_true_caption_that_is_no_reference_is_right_and_words_point(tmp_path: 
     assert tested["test/pointing_accuracy"] == 0.5, "half of the images have their colour there"
 
 
+def test_where_the_truth_is_unknown_references_are_what_is_right(tmp_path: Path) -> None:
+    class Unknown(Sides):
+        def test_dataloader(self) -> Any:
+            return DataLoader([batch()._replace(truths=None)], batch_size=None)
+
+    def search(*_: Any, **told: Any) -> list[list[Hypothesis]]:
+        maps = torch.full((3, 8), 1 / 8)
+        return [[Hypothesis(ids, 0.0, 0.0, True, maps)] for _ in told["maximum_length"]]
+
+    task = make_task(decoding=search)
+    (ids,) = task.target_codec.encode(["red left"])
+    (tested,) = quiet_trainer(tmp_path).test(task, datamodule=Unknown(), verbose=False)
+    assert tested["test/exact_match"] == pytest.approx(1 / 6)
+    assert not [name for name in tested if "pointing" in name]
+
+
 def test_captions_have_maps_of_the_grid_and_do_not_depend_on_the_batch() -> None:
     task, images = make_task().eval(), batch().images
     assert images is not None

@@ -80,10 +80,11 @@ class CaptionScores(Scores):
         """
         for metric in self.text.values():
             cast(Metric, metric).update(texts, references)
-        self.exact_match.update(
-            texts, references if truths is None else [list(truth.boxes) for truth in truths]
-        )
-        for text, truth, weights in zip(texts, truths or (), maps if truths else (), strict=True):
+        if truths is None:
+            self.exact_match.update(texts, references)
+            return
+        self.exact_match.update(texts, [list(truth.boxes) for truth in truths])
+        for text, truth, weights in zip(texts, truths, maps, strict=True):
             if weights is not None:
                 words = text.split()
                 # The end of a sentence was looked for as well, and counts for nothing.
