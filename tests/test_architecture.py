@@ -31,6 +31,7 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
         {"zoo.networks", "zoo.attention", "zoo.decoding", "zoo.kernels", "zoo.batch", "zoo.spec"},
         {"torch"},
     ),
+    "zoo.networks.encoders": ({"zoo.networks"}, {"torch", "torchvision", "http", "pathlib", "pickle"}),
     "zoo.figures": ({"zoo.figures"}, None),
     "zoo": ({"zoo"}, None),
     "data": ({"data", "zoo.batch", "zoo.spec", "zoo.text", "zoo.image"}, None),

@@ -116,11 +116,11 @@ def test_what_cannot_be_drawn_is_said_before_anything_is_printed(tmp_path: Path)
 
 
 def test_a_sentence_for_a_model_of_images(runs: Path) -> None:
-    said = "the model of first recognises pictures, and there is no file "
+    said = "the model of first looks at pictures, and there is no file "
     assert _fails("first", "a dog on a lawn") == f"{said}'a dog on a lawn'"
     mistyped = _fails("first", "pictures/dgo.png")
     assert mistyped == f"{said}'pictures/dgo.png'; did you mean {runs}/pictures/dog.png?"
-    behind = "the model of first recognises pictures: give their files behind the run, instead of "
+    behind = "the model of first looks at pictures: give their files behind the run, instead of "
     assert _fails("first", "-", stdin=b"a dog\n") == f"{behind}standard input"
     assert _fails("first", "--file", "pictures/notes.txt") == f"{behind}--file"
 
@@ -129,7 +129,7 @@ def test_a_picture_for_a_model_of_text() -> None:
     said = "translates sentences: give one, or --file pictures/dog.png for the sentences in that file"
     assert _fails("text", "pictures/dog.png") == f"the model of text {said}"
     assert _fails("first", "text", "pictures/dog.png") == f"the model of text {said}"
-    said = "recognises pictures, and there is no file 'a dog'"
+    said = "looks at pictures, and there is no file 'a dog'"
     assert _fails("text", "first", "a dog") == f"the model of first {said}"
 
 

@@ -1,5 +1,6 @@
 """Pictures become what the model was trained with."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from zoo.image import as_float, read_image
+from zoo.image import as_float, read_for_drawing, read_image
 from zoo.spec import DataSpec, ImageSpec
 
 GREY = ImageSpec(channels=1, height=4, width=6, classes=("a", "b"))
@@ -62,13 +63,70 @@ def test_what_is_transparent_is_black(tmp_path: Path) -> None:
     assert (read[..., 3:] == 255).all()
 
 
+def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
+    levels = np.array([[0, 1, 254, 255]], dtype=np.uint16).repeat(4, 0) * 257
+    spec = ImageSpec(channels=1, height=4, width=4, classes=())
+    for name in ("deep.png", "deep.tif"):
+        written(tmp_path / name, levels)
+        assert read_image(tmp_path / name, spec)[0, 0].tolist() == [0, 1, 254, 255]
+        assert read_image(tmp_path / name, COLOUR).shape == (3, 4, 6)
+
+
+@pytest.mark.parametrize("mode", ["CMYK", "P", "LA", "1", "YCbCr", "RGBA"])
+def test_modes_of_files_become_the_same_colours(tmp_path: Path, mode: str) -> None:
+    white = Image.new("RGB", (6, 4), "white")
+    path = tmp_path / ("a.jpg" if mode in ("CMYK", "YCbCr") else "a.png")
+    white.convert(mode).save(path)
+    with Image.open(path) as file:
+        assert file.mode == mode or mode == "YCbCr", "which JPEG turns into RGB by itself"
+    for spec in (GREY, COLOUR):
+        assert (read_image(path, spec) >= 254).all()
+
+
+def test_a_photo_is_turned_as_it_was_held(tmp_path: Path) -> None:
+    lying = Image.new("RGB", (4, 6))
+    lying.paste("white", (0, 0, 4, 3))  # the sensor's upper half, which the camera held to the right
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    lying.save(tmp_path / "a.jpg", exif=exif, quality=100, subsampling=0)
+    read = read_image(tmp_path / "a.jpg", COLOUR)
+    assert (read[..., 3:] > 250).all()
+    assert (read[..., :3] < 5).all()
+
+
+def test_a_drawing_shows_in_its_own_shape_what_a_model_sees_stretched(tmp_path: Path) -> None:
+    photo = Image.new("RGB", (100, 300))
+    photo.paste("white", (50, 0, 100, 150))  # the upper right quarter
+    photo.save(tmp_path / "a.png")
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    photo.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "turned.png", exif=exif)
+    stretched = ImageSpec(channels=3, height=4, width=6, classes=(), stretched=True)
+    for name in ("a.png", "turned.png"):
+        drawn = read_for_drawing(tmp_path / name, stretched, longer_side=60)
+        assert drawn.shape == (3, 60, 20)
+        for pixels in (drawn, read_image(tmp_path / name, stretched)):
+            height, width = pixels.shape[1:]
+            assert pixels.float().mean() == pytest.approx(255 / 4, rel=0.05)
+            assert (pixels[:, : height // 3, -width // 3 :] > 250).all(), "at the same place"
+        seen = read_for_drawing(tmp_path / name, COLOUR)
+        assert (seen == read_image(tmp_path / name, COLOUR)).all(), "else as a model sees it"
+
+
+def test_pixels_of_no_known_range_are_refused(tmp_path: Path) -> None:
+    written(tmp_path / "a.tif", np.full((4, 6), 0.5, dtype=np.float32))
+    with pytest.raises(ValueError, match=r"cannot read .*a\.tif: its pixels are floating-point numbers"):
+        read_image(tmp_path / "a.tif", GREY)
+
+
 def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes.png").write_text("no picture")
     whole = written(tmp_path / "whole.png", np.zeros((400, 600), dtype=np.uint8)).read_bytes()
     (tmp_path / "cut.png").write_bytes(whole[: len(whole) // 2])
     for name in ("notes.png", "cut.png", "missing.png"):
-        with pytest.raises(ValueError, match=name):
-            read_image(tmp_path / name, GREY)
+        for read in (read_image, read_for_drawing):
+            with pytest.raises(ValueError, match=name):
+                read(tmp_path / name, replace(GREY, stretched=True))
 
 
 def test_white_is_one() -> None:

@@ -82,7 +82,7 @@ def test_many_pictures_are_looked_at_by_parts(
         return recognise(images, **how)
 
     monkeypatch.setattr(recogniser.task.network, "recognise", watched)
-    monkeypatch.setattr(module, "_TOGETHER", 4)
+    monkeypatch.setattr(module, "TOGETHER", 4)
     found = recogniser.predict(pictures)
     assert sizes == [4, 4, 1]
     for ours, theirs in zip(found, expected, strict=True):
@@ -97,13 +97,14 @@ def test_colours_and_other_sizes(run: Path, tmp_path: Path, size: tuple[int, int
     assert recogniser(picture) in ("circle", "cross", "square")
 
 
-def test_one_bad_picture_is_named_and_nothing_is_recognised(
+def test_bad_pictures_are_named_and_nothing_is_recognised(
     run: Path, pictures: list[Path], tmp_path: Path
 ) -> None:
     (tmp_path / "notes.png").write_text("no picture")
     recogniser: Any = zoo.load(run)
-    with pytest.raises(ValueError, match=r"notes\.png is no picture"):
-        recogniser.predict([*pictures, tmp_path / "notes.png"])
+    files = [pictures[0], tmp_path / "notes.png", *pictures[1:], tmp_path / "missing.png"]
+    with pytest.raises(ValueError, match=r"notes\.png is no picture.*; cannot read .*missing\.png"):
+        recogniser.predict(files)
 
 
 def test_a_fresh_process_in_another_folder_gives_the_same(

@@ -42,7 +42,7 @@ def predict(
             metavar="RUN... [SENTENCE | PICTURE...]",
             help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then a "
             "sentence (`-` reads sentences from standard input, one per line), or pictures for a model that "
-            "recognises.",
+            "recognises them or writes captions.",
         ),
     ],
     file: Annotated[
@@ -51,14 +51,17 @@ def predict(
     nbest: Annotated[
         int,
         typer.Option(
-            min=1, help="Translations of each sentence, as lines of number, score and text; or classes."
+            min=1,
+            help="Translations of each sentence, as lines of number, score and text; or captions of each"
+            " picture, as lines of score and text; or classes.",
         ),
     ] = 1,
     plot: Annotated[
         Path | None,
         typer.Option(
             help="Draw the attention to this picture: one sentence, several runs side by side; beside it, all"
-            " heads of a model that has several. Or the path of glimpses over pictures."
+            " heads of a model that has several. Or the path of glimpses over pictures, or what each word of"
+            " their captions looked at."
         ),
     ] = None,
     device: Annotated[
@@ -69,7 +72,7 @@ def predict(
         typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
     ] = "32-true",
 ) -> None:
-    """Translate sentences, or recognise pictures, with trained models."""
+    """Translate sentences, recognise pictures or write their captions, with trained models."""
     with clear_errors():
         if file is None and (pictures := pictures_behind(arguments)):
             runs = arguments[: -len(pictures)]
@@ -94,13 +97,13 @@ def predict(
 
 
 def _not_for_pictures(sentence: str | None, file: str | None) -> str:
-    """What to say of a model that recognises pictures and was given this."""
+    """What to say of a model that looks at pictures and was given this."""
     from zoo.runs.checkpoint import nearest
 
     if sentence is None:
         given = "--file" if file else "standard input"
-        return f"recognises pictures: give their files behind the run, instead of {given}"
-    return f"recognises pictures, and there is no file {sentence!r}{nearest(Path(sentence))}"
+        return f"looks at pictures: give their files behind the run, instead of {given}"
+    return f"looks at pictures, and there is no file {sentence!r}{nearest(Path(sentence))}"
 
 
 def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | None]:

@@ -4,12 +4,12 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from zoo.cli_load import is_run, load_runs
 
 if TYPE_CHECKING:
-    from zoo.recogniser import Recogniser
+    from zoo.picture_predictor import PicturePredictor
 
 
 def pictures_behind(arguments: Sequence[str]) -> list[str]:
@@ -53,38 +53,53 @@ def predict_pictures(
     device: str | None,
     precision: str,
 ) -> None:
-    """Prints what pictures show, and draws where the models look.
+    """Prints what models say of pictures, and draws where they look.
 
     Args:
         runs: folders or files.
         pictures: files.
-        nbest: classes of each picture.
+        nbest: classes or captions of each picture.
         plot: the drawing.
         device: see `zoo.load`.
         precision: see `zoo.load`.
 
     Raises:
-        ValueError: something cannot be read, drawn or recognised; nothing is printed then.
+        ValueError: something cannot be read or drawn; nothing is printed then.
     """
+    from zoo.picture_predictor import PicturePredictor
     from zoo.predictor import check_picture
-    from zoo.recogniser import Recogniser, plot_glimpses
 
     if plot is not None:  # before the long work
         check_picture(plot)
     otherwise = f"translates sentences: give one, or --file {pictures[0]} for the sentences in that file"
-    recognisers = load_runs(runs, Recogniser, otherwise, device=device, precision=precision)
+    predictors: dict[str, PicturePredictor[Any]] = load_runs(
+        runs,
+        PicturePredictor,  # type: ignore[type-abstract]
+        otherwise,
+        device=device,
+        precision=precision,
+    )
+    if plot is not None and len({type(predictor) for predictor in predictors.values()}) > 1:
+        raise ValueError(f"cannot draw {plot}: what the models of {', '.join(predictors)} do looks different")
+    answers = {name: predictor.predict(pictures, nbest) for name, predictor in predictors.items()}
     if plot is not None:
-        plot_glimpses(recognisers, pictures, plot)
+        next(iter(predictors.values())).draw(predictors, pictures, answers, plot)
         print(f"drew {plot}", file=sys.stderr)
-    _print_classes(recognisers, pictures, nbest)
+    _print(predictors, pictures, answers, nbest)
 
 
-def _print_classes(recognisers: "Mapping[str, Recogniser]", pictures: Sequence[str], nbest: int) -> None:
-    """A line for each class, name and probability; before it run and picture, where there are several."""
-    found = {name: recogniser.predict(pictures, nbest) for name, recogniser in recognisers.items()}
+def _print(
+    predictors: "Mapping[str, PicturePredictor[Any]]",
+    pictures: Sequence[str],
+    answers: Mapping[str, list[list[Any]]],
+    nbest: int,
+) -> None:
+    """A line for each answer; before it run and picture, where there are several."""
     for number, picture in enumerate(pictures):
-        for name, recognitions in found.items():
-            run = [name] if len(recognisers) > 1 else []
+        for name, found in answers.items():
+            run = [name] if len(predictors) > 1 else []
             where = [*run, *([picture] if len(pictures) > 1 else [])]
-            for recognition in recognitions[number]:
-                print("\t".join([*where, recognition.label, f"{recognition.probability:.4f}"]))
+            for answer in found[number]:
+                print("\t".join([*where, *predictors[name].columns(answer, nbest)]))
+                if remark := predictors[name].remark(answer):
+                    print(f"{', '.join([*run, picture])}: {remark}", file=sys.stderr)

@@ -1,9 +1,13 @@
 """Pictures to tensors, as the data's specification describes them: shared by data sets and prediction."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import torch
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
@@ -27,22 +31,71 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
     Raises:
         ValueError: there is no such file, or it is no picture.
     """
+    with _readable(path) as file:
+        picture: Image.Image = ImageOps.exif_transpose(file)  # as it was held, not as the sensor lay
+        if picture.mode.startswith("I"):
+            picture = _eight_bits(picture)
+        if picture.mode == "F":
+            raise ValueError("its pixels are floating-point numbers, whose range nobody knows")
+        if picture.has_transparency_data:
+            black = Image.new("RGBA", picture.size, "black")
+            picture = Image.alpha_composite(black, picture.convert("RGBA"))
+        picture = picture.convert("L" if spec.channels == 1 else "RGB")
+        if picture.size != (spec.width, spec.height):
+            scale = Image.Image.resize if spec.stretched else ImageOps.pad
+            picture = scale(picture, (spec.width, spec.height), Image.Resampling.BILINEAR)
+        pixels: Tensor = pil_to_tensor(picture)
+        return pixels
+
+
+def read_for_drawing(path: str | Path, spec: ImageSpec, longer_side: int = 400) -> Tensor:
+    """Reads a picture as a drawing shows it: what `read_image` would stretch in its own shape.
+
+    Either way it fills the same frame, so that places in one are places in the other.
+
+    Args:
+        path: see `read_image`.
+        spec: see there.
+        longer_side: pixels of what is not stretched.
+
+    Returns:
+        `(C, H, W)` uint8.
+
+    Raises:
+        ValueError: see `read_image`.
+    """
+    if not spec.stretched:
+        return read_image(path, spec)
+    width, height = _size(path)
+    scale = longer_side / max(width, height)
+    wide, high = max(1, round(width * scale)), max(1, round(height * scale))
+    return read_image(path, replace(spec, width=wide, height=high))
+
+
+def _size(path: str | Path) -> tuple[int, int]:
+    """Width and height of a picture as it was held."""
+    with _readable(path) as file:
+        width, height = file.size
+        # Orientations from 5 on lie on their side.
+        return (height, width) if file.getexif().get(ExifTags.Base.Orientation, 1) >= 5 else (width, height)
+
+
+@contextmanager
+def _readable(path: str | Path) -> Iterator[Image.Image]:
+    """The picture of a file; whatever is wrong with it is said with its name."""
     try:
         with Image.open(path) as file:
-            picture: Image.Image = ImageOps.exif_transpose(file)  # as it was held, not as the sensor lay
-            if picture.has_transparency_data:
-                black = Image.new("RGBA", picture.size, "black")
-                picture = Image.alpha_composite(black, picture.convert("RGBA"))
-            picture = picture.convert("L" if spec.channels == 1 else "RGB")
-            if picture.size != (spec.width, spec.height):
-                scale = Image.Image.resize if spec.stretched else ImageOps.pad
-                picture = scale(picture, (spec.width, spec.height), Image.Resampling.BILINEAR)
-            pixels: Tensor = pil_to_tensor(picture)
-            return pixels
+            yield file
     except UnidentifiedImageError:
         raise ValueError(f"{path} is no picture, or of a format that is not known") from None
-    except (OSError, SyntaxError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"cannot read the picture {path}: {error}") from error
+
+
+def _eight_bits(picture: Image.Image) -> Image.Image:
+    """A grey picture of 16 bits with 8, which Pillow would cut off at 255 instead."""
+    levels = np.asarray(picture, dtype=np.float64) / 257
+    return Image.fromarray(levels.round().clip(0, 255).astype(np.uint8))
 
 
 def as_float(pixels: Tensor) -> Tensor:

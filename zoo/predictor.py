@@ -1,5 +1,6 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -8,6 +9,7 @@ from matplotlib.backend_bases import FigureCanvasBase
 
 from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
+from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.runs.checkpoint import Checkpoint, CheckpointError
 from zoo.tasks.task import Task
 
@@ -80,6 +82,20 @@ def _one_line(error: Exception) -> str:
         return "; ".join(map(str, error.problems))
     text = " ".join(str(error).split())
     return text if isinstance(error, ValueError | RuntimeError) else f"{type(error).__name__}: {text}"
+
+
+def searching(configured: Callable[..., list[list[Hypothesis]]], nbest: int) -> Beam | None:
+    """What finds so many texts; None: what is configured, which finds enough.
+
+    Args:
+        configured: the search that a run was tested with.
+        nbest: how many texts; where that search finds fewer, beam search does.
+    """
+    if isinstance(configured, Beam):
+        size, penalty = max(configured.beam_size, nbest), configured.length_penalty
+        return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
+    finds = configured.samples if isinstance(configured, Sample) else 1
+    return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
 
 
 def run_name(checkpoint: Path) -> str:

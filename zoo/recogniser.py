@@ -2,18 +2,17 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import torch
 
 from zoo.figures import glimpse_sheet, render
-from zoo.image import as_float, read_image
-from zoo.predictor import Predictor, check_picture, run_name
+from zoo.image import as_float
+from zoo.picture_predictor import TOGETHER, PicturePredictor
+from zoo.predictor import check_picture, run_name
 from zoo.runs.files import write_bytes
 from zoo.tasks.recognition import RecognitionTask
 
-_TOGETHER = 64
-"""Pictures that are looked at together."""
 MOST_DRAWN = 16
 """Paths that a drawing has room for."""
 
@@ -30,7 +29,7 @@ class Recognition(NamedTuple):
     probability: float
 
 
-class Recogniser(Predictor[RecognitionTask]):
+class Recogniser(PicturePredictor[RecognitionTask]):
     """A trained model, ready to recognise. A policy that learned looks at the most likely places."""
 
     def __call__(self, picture: str | Path) -> str:
@@ -53,9 +52,9 @@ class Recogniser(Predictor[RecognitionTask]):
         if nbest < 1:
             raise ValueError(f"nbest must be at least 1, got {nbest}")
         found = []
-        for images in self._read(pictures).split(_TOGETHER) if pictures else ():
+        for images in self.read(pictures).split(TOGETHER) if pictures else ():
             with torch.no_grad(), self.autocast():
-                logits = self.task.network.recognise(images.to(self.task.device)).logits[:, 0]
+                logits = self.task.network.recognise(as_float(images).to(self.task.device)).logits[:, 0]
             probabilities, classes = logits.float().softmax(-1).sort(-1, descending=True)
             found += [
                 [
@@ -78,9 +77,19 @@ class Recogniser(Predictor[RecognitionTask]):
         """
         plot_glimpses({run_name(self.checkpoint.path): self}, [picture], path)
 
-    def _read(self, pictures: Sequence[str | Path]) -> torch.Tensor:
-        images = [read_image(picture, self.task.spec.images) for picture in pictures]
-        return as_float(torch.stack(images))
+    def columns(self, answer: Recognition, nbest: int) -> list[str]:
+        """The class and its probability."""
+        return [answer.label, f"{answer.probability:.4f}"]
+
+    @staticmethod
+    def draw(
+        predictors: Mapping[str, Any],
+        pictures: Sequence[str | Path],
+        answers: Mapping[str, list[list[Recognition]]],
+        path: str | Path,
+    ) -> None:
+        """Draws where several models look in the same pictures, see `plot_glimpses`."""
+        plot_glimpses(predictors, pictures, path)
 
 
 def plot_glimpses(
@@ -108,7 +117,7 @@ def plot_glimpses(
     groups = {}
     for name, recogniser in recognisers.items():
         with recogniser.autocast():
-            groups[name] = recogniser.task.paths(recogniser._read(pictures))
+            groups[name] = recogniser.task.paths(as_float(recogniser.read(pictures)))
     path = Path(path)
     try:
         sheet = glimpse_sheet(groups)

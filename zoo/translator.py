@@ -3,9 +3,8 @@
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from zoo.decoding import Beam, Sample
 from zoo.figures import alignment_sheet, head_grids, render
-from zoo.predictor import Predictor, check_picture, run_name
+from zoo.predictor import Predictor, check_picture, run_name, searching
 from zoo.runs.files import write_bytes
 from zoo.tasks.translation import Translation, TranslationTask
 
@@ -39,7 +38,9 @@ class Translator(Predictor[TranslationTask]):
         if nbest < 1:
             raise ValueError(f"nbest must be at least 1, got {nbest}")
         with self.autocast():
-            found = self.task.translate(list(texts), self._search(nbest), weights=weights, progress=progress)
+            found = self.task.translate(
+                list(texts), searching(self.task.decoding, nbest), weights=weights, progress=progress
+            )
         return [translations[:nbest] for translations in found]
 
     def plot(self, text: str, path: str | Path) -> list[Path]:
@@ -56,15 +57,6 @@ class Translator(Predictor[TranslationTask]):
             ValueError: the model has no attention, or the format is unknown.
         """
         return plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
-
-    def _search(self, nbest: int) -> Beam | None:
-        """What finds as many; None: what is configured."""
-        configured = self.task.decoding
-        if isinstance(configured, Beam):
-            size, penalty = max(configured.beam_size, nbest), configured.length_penalty
-            return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
-        finds = configured.samples if isinstance(configured, Sample) else 1
-        return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
 
 
 def plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str | Path) -> list[Path]:

@@ -7,7 +7,17 @@ import torch
 from attention_cases import SIZE, equal, leaf, randn, randomise
 from torch import Tensor
 
-from zoo.attention import GumbelHard, Hard, LocalMonotonic, LocalPredictive, Selection, Soft, padding_mask
+from zoo.attention import (
+    GumbelHard,
+    Hard,
+    LocalMonotonic,
+    LocalPredictive,
+    Selected,
+    Selection,
+    Soft,
+    masked_softmax,
+    padding_mask,
+)
 
 KEYS = 6
 
@@ -210,3 +220,71 @@ def test_local_predictive_keeps_positions_apart_in_half_precision() -> None:
     torch.nn.init.zeros_(selection.v.weight)
     weights = selection(torch.zeros(1, 1, 602).bfloat16(), torch.zeros(1, 1, SIZE).bfloat16()).weights
     assert weights[0, 0].nonzero().flatten().tolist() == [300, 301, 302]
+
+
+def mixed(scores: Tensor, mask: Tensor | None = None, soft_share: float = 0.5) -> tuple[Selected, Tensor]:
+    """What is selected, and which rows read their expectation."""
+    torch.manual_seed(0)
+    selected = Hard(query_size=SIZE, soft_share=soft_share)(scores, scores, mask)
+    return selected, (selected.weights > 0).sum(-1) > 1
+
+
+def test_a_share_of_the_rows_reads_its_expectation() -> None:
+    scores = randn(400, 3, KEYS)
+    for soft_share in (0.2, 0.5):
+        selected, soft = mixed(scores, soft_share=soft_share)
+        assert float(soft.double().mean()) == pytest.approx(soft_share, abs=0.06)
+        both = (soft[:, 0] & soft[:, 1]).double().mean()
+        assert float(both) == pytest.approx(soft_share**2, abs=0.06), "each query draws for itself"
+        equal(selected.weights[soft], scores.softmax(-1)[soft])
+        equal(selected.weights[~soft].amax(-1), torch.ones(int((~soft).sum()), dtype=torch.float64))
+
+
+def test_a_row_that_was_no_choice_has_no_log_probability_and_earns_no_reward() -> None:
+    scores = leaf(randn(20, 3, KEYS))
+    for mask in (None, padding_mask(torch.tensor([KEYS, 4] * 10), KEYS)):
+        selected, soft = mixed(scores, mask)
+        assert not selected.log_prob[soft].any()
+        log_probabilities = masked_softmax(scores, mask).log().nan_to_num(neginf=0.0)
+        equal(selected.log_prob[~soft], (selected.weights * log_probabilities).sum(-1)[~soft])
+        gradient = torch.autograd.grad((selected.log_prob * randn(20, 3)).sum(), scores)[0]
+        assert not gradient[soft].any()
+        assert gradient[~soft].any(-1).all()
+
+
+def test_rows_that_read_their_expectation_learn_as_if_soft() -> None:
+    scores, values = leaf(randn(20, 3, KEYS)), randn(20, KEYS, 2)
+    for mask in (None, padding_mask(torch.tensor([KEYS, 4] * 10), KEYS)):
+        selected, soft = mixed(scores, mask)
+        gradient = torch.autograd.grad((selected.weights @ values).pow(3).sum(), scores)[0]
+        plain = Soft(query_size=SIZE)(scores, scores, mask)
+        expected = torch.autograd.grad((plain.weights @ values).pow(3).sum(), scores)[0]
+        equal(gradient[soft], expected[soft])
+        assert not gradient[~soft].any(), "a sample leads nowhere"
+
+
+def test_nothing_is_mixed_at_test() -> None:
+    torch.manual_seed(0)
+    scores = randn(50, 1, KEYS)
+    for sample_at_test in (False, True):
+        selection = Hard(query_size=SIZE, soft_share=0.9, sample_at_test=sample_at_test).eval()
+        assert set(selection(scores, scores).weights.unique().tolist()) == {0.0, 1.0}
+
+
+@pytest.mark.parametrize("soft_share", [-0.1, 1.0])
+def test_the_soft_share_is_a_probability_below_one(soft_share: float) -> None:
+    with pytest.raises(ValueError, match=f"Hard: soft_share={soft_share}, must be at least 0 and below 1"):
+        Hard(query_size=SIZE, soft_share=soft_share)
+
+
+def test_mixed_rows_without_a_key_read_nothing_and_have_finite_gradients() -> None:
+    scores = leaf(randn(20, 2, KEYS))
+    nothing = torch.zeros(20, 1, KEYS, dtype=torch.bool)
+    nothing[10:] = True
+    selected, _ = mixed(scores, nothing)
+    assert not selected.weights[:10].any()
+    assert not selected.log_prob[:10].any()
+    (selected.weights.sum() + selected.log_prob.sum() + selected.entropy.sum()).backward()
+    assert scores.grad is not None
+    assert scores.grad.isfinite().all()
+    assert not scores.grad[:10].any()

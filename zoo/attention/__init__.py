@@ -11,6 +11,7 @@ from zoo.attention.location_policy import CenterPolicy, LearnedPolicy, LocationP
 from zoo.attention.masks import causal_mask, combine, padding_mask
 from zoo.attention.memory import Attended, Memory, Selected
 from zoo.attention.multi_head import MultiHeadAttention
+from zoo.attention.regularizers import doubly_stochastic_penalty
 from zoo.attention.reinforce import (
     Baseline,
     ConstantBaseline,
@@ -75,6 +76,7 @@ __all__ = [
     "Uniform",
     "causal_mask",
     "combine",
+    "doubly_stochastic_penalty",
     "masked_softmax",
     "padding_mask",
     "reward_to_go",

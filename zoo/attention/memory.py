@@ -51,7 +51,8 @@ class Selected(NamedTuple):
     Attributes:
         weights: `(*lead, Q, K)`, multiplies the values.
         state: the selection's state after this call (positions for local attention), else None.
-        log_prob: `(*lead, Q)`, log-probability of what was sampled; None where nothing was.
+        log_prob: `(*lead, Q)`, log-probability of what was sampled, 0 for a query that read no sample; None
+            where nothing was sampled.
         entropy: `(*lead, Q)`, of the sampled distribution; None where nothing was sampled.
         probabilities: `(*lead, Q, K)`, the distribution behind a hard choice (in eval mode too); None where
             the weights say it.

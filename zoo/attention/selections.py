@@ -100,13 +100,28 @@ class Hard(Selection):
         query_size: Dq, not used.
         heads: not used.
         sample_at_test: True samples in eval mode as well; False takes the likeliest key.
+        soft_share: in training each query reads the expectation, `softmax(e)` itself, with this probability
+            (0.5 in the paper, which draws for each image). The scores learn through such a reading as with
+            `Soft`, and by no reward: it was no choice, so its log-probability is 0.
+
+    Raises:
+        ValueError: if soft_share is no probability below 1.
     """
 
     samples: ClassVar[bool] = True
 
-    def __init__(self, *, query_size: int, heads: int | None = None, sample_at_test: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        query_size: int,
+        heads: int | None = None,
+        sample_at_test: bool = False,
+        soft_share: float = 0.0,
+    ) -> None:
         super().__init__(query_size=query_size, heads=heads)
-        self.sample_at_test = sample_at_test
+        if not 0 <= soft_share < 1:
+            raise ValueError(f"Hard: soft_share={soft_share}, must be at least 0 and below 1")
+        self.sample_at_test, self.soft_share = sample_at_test, soft_share
 
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
@@ -120,9 +135,14 @@ class Hard(Selection):
         noisy = log_probabilities.detach() + _gumbel_like(log_probabilities)
         weights = _one_hot(noisy, keep_mask)
         # Sums of products, not look-ups: rows without a key have weights and probabilities 0, hence 0 here.
+        log_prob = (weights * log_probabilities).sum(-1)
+        if self.training and self.soft_share:
+            soft = torch.rand(weights.shape[:-1], device=weights.device) < self.soft_share
+            weights = torch.where(soft.unsqueeze(-1), probabilities, weights)
+            log_prob = log_prob.masked_fill(soft, 0.0)
         return Selected(
             weights,
-            log_prob=(weights * log_probabilities).sum(-1),
+            log_prob=log_prob,
             entropy=-(probabilities * log_probabilities).sum(-1),
             probabilities=probabilities,
         )

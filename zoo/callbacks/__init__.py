@@ -2,6 +2,7 @@
 
 from zoo.callbacks.alignments import AlignmentFigures
 from zoo.callbacks.averaging import CheckpointAveraging
+from zoo.callbacks.captions import CaptionFigures
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
 from zoo.callbacks.glimpses import GlimpseFigures
 from zoo.callbacks.heartbeat import Heartbeat
@@ -9,13 +10,15 @@ from zoo.callbacks.last_checkpoint import LastCheckpoint
 from zoo.callbacks.memory_advice import MemoryAdvice
 from zoo.callbacks.progress import Progress
 from zoo.callbacks.random_state import RandomState
-from zoo.callbacks.samples import SampleTable
+from zoo.callbacks.samples import CaptionTable, SampleTable
 from zoo.callbacks.self_description import SelfDescription
 from zoo.callbacks.step_axis import StepAxis
 from zoo.callbacks.throughput import Throughput
 
 __all__ = [
     "AlignmentFigures",
+    "CaptionFigures",
+    "CaptionTable",
     "CheckpointAveraging",
     "Diverged",
     "DivergenceGuard",

@@ -2,39 +2,40 @@
 
 import os
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
 
-from zoo.batch import TranslationBatch
+from zoo.batch import CaptionBatch, TranslationBatch
 from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
 from zoo.callbacks.media import log_table
 
 
-class SampleTable(Callback):
-    """Shows the same few validation sentences with their predictions at every k-th validation.
+class Samples(Callback):
+    """Shows the same few validation items with their predictions at every k-th validation.
 
     They are appended to samples.txt in the run's folder and shown in W&B as the table `val/samples`.
 
+    Attributes:
+        given: what an item is, in a word.
+
     Args:
         folder: the run's folder.
-        sentences: how many, at most 8.
+        number: how many items.
         every_n_validations: k.
 
     Raises:
-        ValueError: an argument is out of its range.
+        ValueError: `every_n_validations` is less than 1.
     """
 
-    batch_type = TranslationBatch
+    given: ClassVar[str]
 
-    def __init__(self, *, folder: str | Path, sentences: int = 4, every_n_validations: int = 1) -> None:
-        if not 1 <= sentences <= FIXED_MOST:
-            raise ValueError(f"sentences must be from 1 to {FIXED_MOST}, got {sentences}")
+    def __init__(self, *, folder: str | Path, number: int, every_n_validations: int) -> None:
         if every_n_validations < 1:
             raise ValueError(f"every_n_validations must be at least 1, got {every_n_validations}")
         self._path = Path(folder) / "samples.txt"
-        self._sentences = sentences
+        self._number = number
         self._every = every_n_validations
         self._validations = 0
         self._loaded: dict[str, Any] | None = None
@@ -64,13 +65,56 @@ class SampleTable(Callback):
         self._validations += 1
         if self._validations % self._every:
             return
-        chosen = fixed_predictions(pl_module, "val", self._sentences)
-        rows = [[item["input"], item["references"][0], item["prediction"]] for item in chosen]
+        chosen = fixed_predictions(pl_module, "val", self._number)
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"step {trainer.global_step}\n")
-            for source, reference, prediction in rows:
-                file.write(f"  source      {source}\n  reference   {reference}\n")
-                file.write(f"  prediction  {prediction}\n\n")
-        log_table(
-            trainer.loggers, "val/samples", ["source", "reference", "prediction"], rows, trainer.global_step
-        )
+            for item in chosen:
+                lines = [(self.given, item["input"]), *(("reference", text) for text in item["references"])]
+                for label, text in [*lines, ("prediction", item["prediction"])]:
+                    file.write(f"  {label:<12}{text}\n")
+                file.write("\n")
+        rows = [[item["input"], " | ".join(item["references"]), item["prediction"]] for item in chosen]
+        columns = [self.given, "reference", "prediction"]
+        log_table(trainer.loggers, "val/samples", columns, rows, trainer.global_step)
+
+
+class SampleTable(Samples):
+    """Shows the same few validation sentences with their translations, see `Samples`.
+
+    Args:
+        folder: the run's folder.
+        sentences: how many, at most 8.
+        every_n_validations: k.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+
+    batch_type = TranslationBatch
+    given = "source"
+
+    def __init__(self, *, folder: str | Path, sentences: int = 4, every_n_validations: int = 1) -> None:
+        if not 1 <= sentences <= FIXED_MOST:
+            raise ValueError(f"sentences must be from 1 to {FIXED_MOST}, got {sentences}")
+        super().__init__(folder=folder, number=sentences, every_n_validations=every_n_validations)
+
+
+class CaptionTable(Samples):
+    """Shows the same few validation images, by name, with their captions, see `Samples`.
+
+    Args:
+        folder: the run's folder.
+        images: how many, at most 8.
+        every_n_validations: k.
+
+    Raises:
+        ValueError: an argument is out of its range.
+    """
+
+    batch_type = CaptionBatch
+    given = "image"
+
+    def __init__(self, *, folder: str | Path, images: int = 4, every_n_validations: int = 1) -> None:
+        if not 1 <= images <= FIXED_MOST:
+            raise ValueError(f"images must be from 1 to {FIXED_MOST}, got {images}")
+        super().__init__(folder=folder, number=images, every_n_validations=every_n_validations)

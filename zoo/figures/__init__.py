@@ -1,6 +1,7 @@
 """Pure functions: arrays in, a matplotlib figure out; nothing global is read or changed."""
 
 from zoo.figures.alignments import alignment, alignment_sheet
+from zoo.figures.captions import Captioned, caption_overlay, caption_sheet, captioned
 from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_against_cost
 from zoo.figures.curves import bleu_by_length, learning_curve
 from zoo.figures.glimpses import glimpse_sheet
@@ -9,9 +10,13 @@ from zoo.figures.locations import location_histogram
 from zoo.figures.png import png, render
 
 __all__ = [
+    "Captioned",
     "alignment",
     "alignment_sheet",
     "bleu_by_length",
+    "caption_overlay",
+    "caption_sheet",
+    "captioned",
     "glimpse_sheet",
     "head_grid",
     "head_grids",

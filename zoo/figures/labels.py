@@ -1,5 +1,6 @@
 """Text on figures that may be in any script and of any length."""
 
+import math
 import unicodedata
 import warnings
 from collections.abc import Iterator
@@ -67,6 +68,22 @@ def width(text: str, points: float) -> float:
         font = FontProperties(family=list(families()), size=points)
         across, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return float(across) / 72
+
+
+def room(text: str, points: float) -> float:
+    """Inches to keep free for a line of text: on a page whose pixels are coarse it may grow a little."""
+    return 1.06 * width(text, points)
+
+
+def fitted(text: str, points: float, inches: float) -> str:
+    """The text on one line, shortened until so many inches have room for it at a font size."""
+    columns = sum(map(_columns, text))
+    text = shortened(text, columns)
+    while columns > 1 and (needed := room(text, points)) > inches:
+        # By measure, then column by column: signs are not equally wide.
+        columns = max(1, min(columns - 1, math.ceil(columns * inches / needed)))
+        text = shortened(text, columns)
+    return text
 
 
 def _columns(sign: str) -> int:

@@ -1,4 +1,4 @@
-"""What the networks of translation have in common."""
+"""What networks that write have in common."""
 
 from typing import NamedTuple
 
@@ -16,6 +16,8 @@ class Decoded(NamedTuple):
         weights: `(B, T, K)` attention weights; None without attention, or where nobody needs them.
         log_prob: `(B, T)` of sampled readings; None where nothing is sampled.
         entropy: `(B, T)` of the sampled distributions; None where nothing is sampled.
+        probabilities: `(B, T, K)`, the distributions behind hard choices; None where the weights say it, or
+            where nobody needs them.
     """
 
     features: Tensor
@@ -23,6 +25,7 @@ class Decoded(NamedTuple):
     weights: Tensor | None = None
     log_prob: Tensor | None = None
     entropy: Tensor | None = None
+    probabilities: Tensor | None = None
 
 
 def both_sides(spec: DataSpec, *, tie_embeddings: bool) -> tuple[TextSpec, TextSpec]:

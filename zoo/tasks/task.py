@@ -68,7 +68,7 @@ class Task(pl.LightningModule, ABC):
 
     def configure_optimizers(self) -> Any:
         """The optimiser over everything trainable, and its schedule per step (a plateau: per validation)."""
-        optimizer = self.optimizer(self.parameters())
+        optimizer = self.optimizer(weight for weight in self.parameters() if weight.requires_grad)
         # A fused optimiser offers to unscale float16 gradients in its step. That is too late for clipping, so
         # Lightning refuses to clip for it in any mixed precision, even where nothing is scaled.
         optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]  # torch's name of the offer

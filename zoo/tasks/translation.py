@@ -1,19 +1,16 @@
 """Translation: any network that encodes a source and writes a target one token at a time."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, TypedDict, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import Metric
 
-from zoo.attention import Baseline, Reinforce, Selection, reward_to_go
 from zoo.batch import Padded, TranslationBatch, batches_of_like_length, decoder_pair
-from zoo.decoding import Greedy, Hypothesis, Step
-from zoo.kernels import linear_cross_entropy
+from zoo.decoding import Hypothesis
 from zoo.metrics import (
     AlignmentAccuracy,
     AlignmentEntropy,
@@ -25,38 +22,21 @@ from zoo.metrics import (
     text_metrics,
 )
 from zoo.spec import DataSpec
-from zoo.tasks.task import Scores, Task
+from zoo.tasks.task import Scores
 from zoo.tasks.unknown_words import copied_words
+from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask
 from zoo.text import TextCodec
 
 
-class EncoderDecoder(Protocol):
-    """What the task asks of a network; `zoo/networks/seq2seq.py` describes each part.
+class EncoderDecoder(Writer, Protocol):
+    """What the task asks of a network.
 
     One with several heads also has `attention_maps(source, inputs)`, see `zoo/networks/transformer.py`.
     """
 
-    query_size: int
-    project: nn.Module
-    output: nn.Linear
-
     def encode(self, source: Padded) -> Any:
         """Everything that depends on the source alone."""
 
-    def init_state(self, memory: Any) -> Any:
-        """The state before the first token."""
-
-    def step(self, tokens: Tensor, state: Any, memory: Any) -> Step:
-        """One decoding step."""
-
-    def decode(self, memory: Any, inputs: Padded) -> Any:
-        """The teacher-forced pass."""
-
-    def logits(self, features: Tensor) -> Tensor:
-        """Scores of the vocabulary: `output(project(features))`."""
-
-
-Search = Callable[..., list[list[Hypothesis]]]
 
 _BATCH_TOKENS = 4096  # source tokens, padding included, that are translated at a time: what bounds the memory
 
@@ -98,22 +78,6 @@ class HeadMaps(NamedTuple):
     weights: Tensor
     queries: list[str]
     keys: list[str]
-
-
-class ReinforceParts(TypedDict):
-    """How a selection that samples learns.
-
-    Attributes:
-        baseline: completed here with the size of the decoder's state.
-        entropy_weight: of the bonus for undecided readings.
-        discount: a reading is rewarded with the log-likelihood of its own token and, discount times less for
-            each step, of later ones. 1 is unbiased for every decoder. 0 has the least variance, and is
-            unbiased where no reading is fed back (Luong's decoder without input feeding).
-    """
-
-    baseline: Callable[..., Baseline]
-    entropy_weight: float
-    discount: float
 
 
 class TranslationScores(Scores):
@@ -175,27 +139,27 @@ class TranslationScores(Scores):
         return values
 
 
-class TranslationTask(Task):
-    """Trains by cross-entropy, validates by free-running greedy search, tests by the configured search.
+class TranslationTask(WritingTask):
+    """Translates sentences; `WritingTask` says how that is trained, validated and tested.
 
     Args:
         network: built for `spec`.
         spec: the data's vocabularies.
-        optimizer: completed here with the parameters.
-        scheduler: completed here with the optimizer; None for a constant rate.
-        decoding: the search at test time.
-        label_smoothing: share of the probability given to all tokens alike (Szegedy et al. 2016).
-        reinforce: the term for sampled readings, used only when the network samples; None leaves them to
-            chance (the configuration check refuses that).
-        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+        optimizer: see `WritingTask`, as for all that follow.
+        scheduler: see there.
+        decoding: see there.
+        label_smoothing: see there.
+        reinforce: see there.
+        monitor: see there.
         replace_unknown: lets the search write `<unk>`, and puts the source word that was looked at most in
             its place (Luong et al. 2015, section 4.1); for vocabularies of whole words, with attention.
             Otherwise no search writes `<unk>`; the paper's do, and leave it in the text.
 
     Raises:
-        ValueError: label_smoothing or discount is no share, or the weight of the entropy is negative.
+        ValueError: a number is out of its range.
     """
 
+    network: EncoderDecoder
     batch_type = TranslationBatch
     validated = (
         *("bleu", "bleu_tok_lc", "chrf", "exact_match", "number_coverage", "name_coverage"),
@@ -216,89 +180,33 @@ class TranslationTask(Task):
         monitor: str,
         replace_unknown: bool = False,
     ) -> None:
-        super().__init__(optimizer=optimizer, scheduler=scheduler, monitor=monitor)
-        if not 0 <= label_smoothing < 1:
-            raise ValueError(f"label_smoothing must be at least 0 and below 1, got {label_smoothing}")
-        if reinforce is not None and not 0 <= reinforce["discount"] <= 1:
-            raise ValueError(f"discount must be from 0 to 1, got {reinforce['discount']}")
-        if reinforce is not None and reinforce["entropy_weight"] < 0:
-            raise ValueError(f"entropy_weight must be at least 0, got {reinforce['entropy_weight']}")
         assert spec.source is not None  # the network refuses such a spec
         assert spec.target is not None
-        self.network: EncoderDecoder = network  # type: ignore[assignment]
-        self.spec, self.target = spec, spec.target
-        self.source_codec, self.target_codec = TextCodec(spec.source), TextCodec(spec.target)
-        self.decoding, self.label_smoothing = decoding, label_smoothing
+        super().__init__(
+            network=network,
+            target=spec.target,
+            optimizer=optimizer,
+            scheduler=scheduler,
+            decoding=decoding,
+            label_smoothing=label_smoothing,
+            reinforce=reinforce,
+            monitor=monitor,
+        )
+        self.spec, self.source_codec = spec, TextCodec(spec.source)
         self.replace_unknown = replace_unknown
-        self.reinforce: Reinforce | None = None
-        samples = any(isinstance(part, Selection) and part.samples for part in network.modules())
-        if samples and reinforce is not None:
-            baseline = reinforce["baseline"](state_size=self.network.query_size)
-            self.reinforce = Reinforce(baseline=baseline, entropy_weight=reinforce["entropy_weight"])
-            self.discount = reinforce["discount"]
-
-    # Training
 
     def training_step(self, batch: TranslationBatch, _: int) -> Tensor:
         """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
         inputs, labels = decoder_pair(batch.target)
-        decoded = self.network.decode(self.network.encode(batch.source), inputs)
-        total = self._cross_entropy(decoded.features, labels, self.label_smoothing)
-        cross_entropy = total / labels.lengths.sum()
-        terms = {"cross_entropy": cross_entropy}
-        if self.reinforce is not None:
-            with torch.no_grad():
-                logits = self.network.logits(decoded.features).float()
-            terms |= self._reinforce_terms(self.reinforce, decoded, logits, labels)
-        loss = cross_entropy + terms.pop("reinforce_loss", 0.0)
-        self.log_dict(
-            {"train/loss": loss.detach(), **{f"train/{name}": term.detach() for name, term in terms.items()}},
-            batch_size=len(batch.index),
-        )
+        loss, terms = self._loss(self.network.decode(self.network.encode(batch.source), inputs), labels)
+        self._log_training(loss, terms, len(batch.index))
         return loss
-
-    def _cross_entropy(self, features: Tensor, labels: Padded, label_smoothing: float = 0.0) -> Tensor:
-        """The sum over all real tokens."""
-        return linear_cross_entropy(
-            self.network.project(features),
-            self.network.output,
-            labels.ids,
-            padding=self.target.pad,
-            label_smoothing=label_smoothing,
-        )
-
-    def _reinforce_terms(
-        self, reinforce: Reinforce, decoded: Any, logits: Tensor, labels: Padded
-    ) -> dict[str, Tensor]:
-        """Rewards each reading with the discounted log-likelihood of the tokens that it can still change."""
-        log_likelihood = -F.cross_entropy(
-            logits.mT, labels.ids, ignore_index=self.target.pad, reduction="none"
-        )
-        terms = reinforce(
-            log_prob=decoded.log_prob,
-            reward=reward_to_go(log_likelihood, self.discount),
-            state=decoded.queries,
-            keep_mask=labels.keep_mask,
-            entropy=decoded.entropy,
-        )
-        named: dict[str, Tensor] = terms._asdict()
-        # The estimator sums over a sentence's steps; the cross-entropy beside it is per token.
-        loss = named.pop("loss") * len(labels.lengths) / labels.lengths.sum()
-        return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
 
     # Evaluation
 
     def new_scores(self, split: str) -> TranslationScores:
         """See `Task`."""
         return TranslationScores(self.spec)
-
-    def validation_step(self, batch: TranslationBatch, _: int) -> None:
-        """Greedy search, as cheap as validation must be."""
-        self._evaluate("val", batch, Greedy())
-
-    def test_step(self, batch: TranslationBatch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """The configured search."""
-        self._evaluate(self.test_splits[dataloader_idx], batch, self.decoding)
 
     def _evaluate(self, split: str, batch: TranslationBatch, search: Search) -> None:
         scores = cast(TranslationScores, self.scores[split])
@@ -313,29 +221,17 @@ class TranslationTask(Task):
                 best, batch.source_text, batch.source.lengths.tolist(), strict=True
             )
         ]
+        references = [[reference] for reference in batch.target_text]
         for metric in scores.named.values():
-            metric.update(texts, [[reference] for reference in batch.target_text])
+            metric.update(texts, references)
         for coverage in scores.coverage.values():
-            references = [[reference] for reference in batch.target_text]
             cast(Coverage, coverage).update(texts, references, batch.source_text)
         scores.update_attention(best, batch.source)
         if batch.alignment is not None:
             for hypothesis, gold, length in zip(best, batch.alignment, labels.lengths.tolist(), strict=True):
                 if hypothesis.weights is not None:
                     scores.alignment_accuracy.update(hypothesis.weights, gold[:length])
-        self.predictions[split] += [
-            {
-                "id": index,
-                "input": source,
-                "references": [reference],
-                "prediction": text,
-                "score": hypothesis.score,
-                "finished": hypothesis.finished,
-            }
-            for index, source, reference, text, hypothesis in zip(
-                batch.index.tolist(), batch.source_text, batch.target_text, texts, best, strict=True
-            )
-        ]
+        self._keep_predictions(split, batch.index, batch.source_text, references, texts, best)
 
     # Search
 
@@ -343,21 +239,13 @@ class TranslationTask(Task):
         self, search: Search, source: Padded, memory: Any, *, weights: bool = True
     ) -> list[list[Hypothesis]]:
         """Limits every sentence by its own length, so that a result never depends on its batch."""
-        limit = (2 * source.lengths + 10).clamp(max=self.target.maximum_length)
-        special = (self.target.pad, self.target.bos)
-        return search(
-            self.network.step if weights or self.replace_unknown else self._step_without_weights,
-            self.network.init_state(memory),
+        return self._write(
+            search,
             memory,
-            bos=self.target.bos,
-            eos=self.target.eos,
-            forbidden=special if self.replace_unknown else (*special, self.target.unk),
-            maximum_length=limit,
+            (2 * source.lengths + 10).clamp(max=self.target.maximum_length),
+            weights=weights or self.replace_unknown,
+            write_unknown=self.replace_unknown,
         )
-
-    def _step_without_weights(self, tokens: Tensor, state: Any, memory: Any) -> Step:
-        """For a search that need not remember what was attended to."""
-        return self.network.step(tokens, state, memory)._replace(weights=None)
 
     @torch.no_grad()  # in inference mode autocast would cast all weights again at every step
     def translate(

@@ -1,0 +1,335 @@
+"""The captioning task: its loss, its rewards, its free-running evaluation."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.utils.data import DataLoader
+
+from data.vocabulary import Words
+from zoo.attention import Additive, Hard, MovingAverageBaseline, Soft
+from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
+from zoo.decoding import Beam, Greedy, Hypothesis
+from zoo.metrics import METRICS
+from zoo.networks.encoders import Compact
+from zoo.networks.show_attend_tell import AttentiveDecoder, MeanDecoder, ShowAttendTell
+from zoo.spec import DataSpec, ImageSpec
+from zoo.tasks.captioning import CaptioningTask
+from zoo.text import TextCodec, text_spec
+
+COLOURS = ("red", "green", "blue")
+SIDES = {"left": (0.0, 0.0, 0.5, 1.0), "right": (0.5, 0.0, 1.0, 1.0)}
+
+
+VOCABULARY = Words(joint=False).train(f"{colour} {side}" for colour in COLOURS for side in SIDES)
+SPEC = DataSpec(
+    "sides",
+    None,
+    text_spec(VOCABULARY, maximum_length=6),
+    test_hash="",
+    vocabulary_hash="",
+    image=ImageSpec(3, 8, 16, ()),
+)
+
+
+def batch(count: int = 12) -> CaptionBatch:
+    """Images with a colour on one side, and what can be said of that."""
+    images, captions, truths = torch.zeros(count, 3, 8, 16), [], []
+    for number in range(count):
+        colour, side = number % 3, number % 2
+        images[number, colour, :, 8 * side : 8 * side + 8] = 1.0
+        box = list(SIDES.values())[side]
+        captions.append(f"{COLOURS[colour]} {list(SIDES)[side]}")
+        # the order of the words does not matter, and the first names the box
+        truths.append(TrueCaptions({captions[-1]: [box, None], COLOURS[colour]: [box]}))
+    codec = TextCodec(SPEC.target)  # type: ignore[arg-type]
+    ids = codec.pad([[2, *row] for row in codec.encode(captions)])
+    names = [f"image {number}" for number in range(count)]
+    references = [[caption, "something"] for caption in captions]
+    return CaptionBatch(torch.arange(count), images, None, ids, references, names, truths)
+
+
+def make_task(selection: Callable[..., nn.Module] | None = Soft, **changes: Any) -> CaptioningTask:
+    torch.manual_seed(0)
+    attentive = partial(AttentiveDecoder, attention={"score": Additive, "selection": selection})
+    network = ShowAttendTell(
+        spec=SPEC,
+        encoder=partial(Compact, widths=[8], feature_size=16),
+        decoder=MeanDecoder if selection is None else attentive,
+        embedding_size=16,
+        hidden_size=16,
+        dropout=0.0,
+    )
+    parts: dict[str, Any] = {
+        "optimizer": partial(torch.optim.Adam, lr=0.01),
+        "scheduler": None,
+        "decoding": Beam(beam_size=3, length_penalty=0.0),
+        "label_smoothing": 0.0,
+        "reinforce": {
+            "baseline": MovingAverageBaseline,
+            "entropy_weight": 0.01,
+            "discount": 1.0,
+            "weight": 0.5,
+        },
+        "monitor": "val/cider_d",
+        "doubly_stochastic": 1.0,
+    }
+    return CaptioningTask(network=network, spec=SPEC, **(parts | changes))
+
+
+class Sides(pl.LightningDataModule):
+    test_splits = ("test",)
+
+    def train_dataloader(self) -> Any:
+        return DataLoader([batch()], batch_size=None)
+
+    val_dataloader = test_dataloader = train_dataloader
+
+
+def quiet_trainer(folder: Path, **options: Any) -> pl.Trainer:
+    return pl.Trainer(
+        default_root_dir=folder,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        num_sanity_val_steps=0,
+        **options,
+    )
+
+
+def record(task: CaptioningTask, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
+    logged: dict[str, float] = {}
+    monkeypatch.setattr(
+        task, "log_dict", lambda values, **_: logged.update({k: float(v) for k, v in values.items()})
+    )
+    return logged
+
+
+def test_the_loss_is_that_of_the_paper_per_token(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = batch()
+    task = make_task(doubly_stochastic=0.7)
+    logged = record(task, monkeypatch)
+    inputs, labels = decoder_pair(given.captions)
+    decoded = task.network.decode(task.network.encode(task.network.annotate(given.images)), inputs)  # type: ignore[arg-type]
+    log_probs = task.network.logits(decoded.features).log_softmax(-1).detach()
+    total = 0.0
+    for row, length in enumerate(labels.lengths.tolist()):
+        total -= sum(float(log_probs[row, t, labels.ids[row, t]]) for t in range(length))
+        alpha = decoded.weights[row, :length].sum(0)
+        total += 0.7 * float((1 - alpha).square().sum())
+    loss = task.training_step(given, 0)
+    assert loss.item() == pytest.approx(total / int(labels.lengths.sum()), rel=1e-5)
+    assert set(logged) == {"train/loss", "train/cross_entropy", "train/doubly_stochastic"}
+
+
+def test_sampled_readings_add_their_terms_with_their_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, given = make_task(partial(Hard, soft_share=0.5)), batch()
+    logged = record(task, monkeypatch)
+    assert task.reinforce is not None
+    task.training_step(given, 0)
+    loss = task.training_step(given, 0)
+    named = {name.removeprefix("train/"): value for name, value in logged.items()}
+    lengths = given.captions.lengths - 1
+    scale = len(lengths) / int(lengths.sum())
+    terms = named["reinforce"] - 0.01 * named["entropy"]
+    together = named["cross_entropy"] + scale * (0.5 * terms + named["doubly_stochastic"])
+    assert loss.item() == pytest.approx(together, rel=1e-4)
+    assert {"reward", "advantage_std"} <= named.keys()
+    # The mean over real steps of what they can still change: between that of a word and that of a caption.
+    assert -named["cross_entropy"] * int(lengths.max()) < named["reward"] < 0
+    loss.backward()
+    score = task.network.decoder.attention.score  # type: ignore[attr-defined]
+    assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
+
+
+def test_the_penalty_is_on_what_is_sampled_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sample has no gradient; its distribution has."""
+    task, given = make_task(Hard, reinforce=None, doubly_stochastic=1.0), batch()
+    record(task, monkeypatch)
+    task.training_step(given, 0).backward()
+    score = task.network.decoder.attention.score  # type: ignore[attr-defined]
+    assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
+
+
+def test_without_attention_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+    task = make_task(None)
+    logged = record(task, monkeypatch)
+    loss = task.training_step(batch(), 0)
+    assert loss.item() == pytest.approx(logged["train/cross_entropy"])
+    assert "train/doubly_stochastic" not in logged
+
+
+def test_stored_features_take_the_place_of_images(monkeypatch: pytest.MonkeyPatch) -> None:
+    task, given = make_task(), batch()
+    record(task, monkeypatch)
+    grid = task.network.annotate(given.images).detach()  # type: ignore[arg-type]
+    stored = given._replace(images=None, features=grid)
+    assert task.training_step(stored, 0).item() == pytest.approx(task.training_step(given, 0).item())
+
+
+@pytest.mark.parametrize("selection", [Soft, None], ids=["soft", "none"])
+def test_it_learns_to_say_what_there_is(tmp_path: Path, selection: Callable[..., nn.Module] | None) -> None:
+    task = make_task(selection, doubly_stochastic=0.0, optimizer=partial(torch.optim.Adam, lr=0.02))
+    trainer = quiet_trainer(tmp_path, max_epochs=80, check_val_every_n_epoch=80)
+    trainer.fit(task, datamodule=Sides())
+    values = {name: float(value) for name, value in trainer.callback_metrics.items()}
+    (tested,) = trainer.test(task, datamodule=Sides(), verbose=False)
+    for name in ("val", "test"):
+        assert (values | tested)[f"{name}/exact_match"] == 1.0
+        assert (values | tested)[f"{name}/bleu_2"] == pytest.approx(100.0)
+        assert ("pointing_accuracy" in {key.partition("/")[2] for key in tested}) == (selection is not None)
+        rows = task.predictions[name]
+        assert [row["id"] for row in rows] == list(range(12))
+        assert [row["references"] for row in rows] == batch().references, "all of each image, once"
+        assert [row["input"] for row in rows] == batch().names
+        assert set(rows[0]) == {"id", "input", "references", "prediction", "score", "finished"}
+    assert values["val/tf_perplexity"] == pytest.approx(math.exp(values["val/tf_loss"]), rel=1e-4)
+    logged = {key.removeprefix("test/") for key in tested}
+    assert logged <= set(CaptioningTask.validated) <= METRICS.keys()
+    without = set() if selection else {key for key in CaptioningTask.validated if "pointing" in key}
+    assert logged == set(CaptioningTask.validated) - without
+
+
+def test_a_true_caption_that_is_no_reference_is_right_and_words_point(tmp_path: Path) -> None:
+    def search(*_: Any, **told: Any) -> list[list[Hypothesis]]:
+        maps = torch.zeros(2, 8)  # a grid of 2 x 4
+        maps[0, [0, 1, 4]] = torch.tensor([0.1, 0.8, 0.1])  # second cell of the first row: left
+        count = len(told["maximum_length"])
+        return [[Hypothesis(ids[n % 3], 0.0, 0.0, True, maps)] for n in range(count)]
+
+    task = make_task(decoding=search)
+    ids = task.target_codec.encode(COLOURS)
+    (tested,) = quiet_trainer(tmp_path).test(task, datamodule=Sides(), verbose=False)
+    assert tested["test/exact_match"] == tested["test/pointing_counted"] == 1.0
+    assert tested["test/pointing_accuracy"] == 0.5, "half of the images have their colour there"
+
+
+def test_where_the_truth_is_unknown_references_are_what_is_right(tmp_path: Path) -> None:
+    class Unknown(Sides):
+        def test_dataloader(self) -> Any:
+            return DataLoader([batch()._replace(truths=None)], batch_size=None)
+
+    def search(*_: Any, **told: Any) -> list[list[Hypothesis]]:
+        maps = torch.full((3, 8), 1 / 8)
+        return [[Hypothesis(ids, 0.0, 0.0, True, maps)] for _ in told["maximum_length"]]
+
+    task = make_task(decoding=search)
+    (ids,) = task.target_codec.encode(["red left"])
+    (tested,) = quiet_trainer(tmp_path).test(task, datamodule=Unknown(), verbose=False)
+    assert tested["test/exact_match"] == pytest.approx(1 / 6)
+    assert not [name for name in tested if "pointing" in name]
+
+
+def test_captions_have_maps_of_the_grid_and_do_not_depend_on_the_batch() -> None:
+    task, images = make_task().eval(), batch().images
+    assert images is not None
+    together = task.caption(images, Beam(beam_size=3, length_penalty=0.0, n_best=2))
+    for row, captions in enumerate(together):
+        (alone,) = task.caption(images[row : row + 1], Beam(beam_size=3, length_penalty=0.0, n_best=2))
+        assert [one.text for one in captions] == [one.text for one in alone]
+        assert len(captions) == 2
+        for caption in captions:
+            assert len(caption.tokens) <= 6
+            assert caption.finished == (caption.tokens[-1] == "</s>")
+            assert caption.weights is not None
+            assert caption.weights.shape == (len(caption.tokens), 2, 4)
+            torch.testing.assert_close(caption.weights.sum((1, 2)), torch.ones(len(caption.tokens)))
+    (none,) = make_task(None).eval().caption(images[:1])
+    assert none[0].weights is None
+
+
+def test_maps_lie_as_the_image_does() -> None:
+    """Weights are unflattened as places were flattened: row by row."""
+    task, images = make_task().eval(), batch().images
+    assert images is not None
+    grid = task.network.annotate(images[:1])
+    found = task.caption(images[:1], Greedy())[0][0]
+    ids = task.target_codec.pad([[2]])
+    first = task.network.decode(task.network.encode(grid), ids)
+    scores = torch.zeros(2, 4)
+    for row in range(2):
+        for column in range(4):
+            place = grid[0, :, row, column]
+            memory = task.network.decoder.attention.prepare(place[None, None])  # type: ignore[attr-defined]
+            score = task.network.decoder.attention.score(first.queries, memory.projected)  # type: ignore[attr-defined]
+            scores[row, column] = score.item()
+    assert found.weights is not None
+    torch.testing.assert_close(found.weights[0], scores.flatten().softmax(0).view(2, 4))
+
+
+def test_what_a_search_is_told() -> None:
+    told: dict[str, Any] = {}
+
+    def search(*_: Any, **given: Any) -> list[list[Hypothesis]]:
+        told.update(given)
+        return [[Hypothesis([3], 0.0, 0.0, True)] for _ in given["maximum_length"]]
+
+    make_task().eval().caption(torch.zeros(2, 3, 8, 16), search)
+    assert told["maximum_length"].tolist() == [6, 6]
+    assert (set(told["forbidden"]), told["bos"], told["eos"]) == ({0, 1, 2}, 2, 3)
+
+
+class Published(Compact):
+    """Counts what it is told."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(widths=[8], feature_size=16, **given)
+        self.calls: list[object] = []
+        self.requires_grad_(False)
+
+    def load_published(self) -> None:
+        self.calls.append("weights")
+
+    def begin_epoch(self, epoch: int) -> None:
+        self.calls.append(epoch)
+
+    def forward(self, images: Tensor) -> Tensor:
+        assert self.calls[:1] == ["weights"]
+        return super().forward(images)
+
+
+def test_weights_are_read_before_training_and_the_encoder_knows_the_epoch(tmp_path: Path) -> None:
+    task = make_task()
+    encoder = task.network.encoder = Published()
+    trainer = quiet_trainer(tmp_path, max_epochs=3)
+    trainer.fit(task, datamodule=Sides())
+    assert encoder.calls == ["weights", 0, 1, 2]
+    trained = {id(one) for group in trainer.optimizers[0].param_groups for one in group["params"]}
+    frozen = {id(weight) for weight in encoder.parameters()}
+    assert not trained & frozen, "the optimiser is given nothing that never learns"
+    assert len(trained) == len(list(task.parameters())) - len(frozen)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"doubly_stochastic": -1.0}, "doubly_stochastic must be at least 0, got -1.0"),
+        ({"label_smoothing": 1.0}, "label_smoothing must be at least 0 and below 1, got 1.0"),
+        (
+            {"reinforce": {"baseline": MovingAverageBaseline, "entropy_weight": 0.0, "discount": 2.0}},
+            "discount must be from 0 to 1, got 2.0",
+        ),
+        (
+            {
+                "reinforce": {
+                    "baseline": MovingAverageBaseline,
+                    "entropy_weight": 0.0,
+                    "discount": 1.0,
+                    "weight": 0.0,
+                }
+            },
+            "weight must be above 0, got 0.0",
+        ),
+    ],
+)
+def test_numbers_without_a_meaning_are_refused(changes: dict[str, Any], reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        make_task(**changes)

@@ -1,0 +1,431 @@
+"""Show, Attend and Tell: image captions with visual attention (Xu et al. 2015).
+
+An encoder turns an image into L annotation vectors `a = {a_1, ..., a_L}` of D features, a grid of places; a
+decoder writes the caption one word at a time and looks at them (section 3.1):
+
+- `AttentiveDecoder`: the paper's LSTM, at each word with attention;
+- `MeanDecoder`: the same without, its control: it sees the mean of all places;
+- `GridTransformer`: the decoder of Vaswani et al. 2017 over the same grid.
+
+Shapes: B images, W hypotheses of each (1 in training), T words, L = h w places (row by row), D features of an
+annotation, m embedding size, n hidden size, V vocabulary.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, cast
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention import Attended, Location, Memory
+from zoo.batch import Padded
+from zoo.decoding import Step
+from zoo.kernels import Dropout
+from zoo.networks.decoded import Decoded
+from zoo.networks.encoders import ImageEncoder
+from zoo.networks.positions import Positions
+from zoo.networks.seq2seq import AttentionParts, concatenate
+from zoo.networks.transformer import LayerState, Settings, TransformerDecoder
+from zoo.spec import DataSpec
+
+
+class Sizes(NamedTuple):
+    """What every decoder is told.
+
+    Attributes:
+        annotation_size: D.
+        embedding_size: m.
+        hidden_size: n.
+        dropout: share of the features that training sets to zero.
+    """
+
+    annotation_size: int
+    embedding_size: int
+    hidden_size: int
+    dropout: float
+
+
+class Stepped(NamedTuple):
+    """One step: features `(B, W, F)`, the new state, and weights `(B, W, L)` or None without attention."""
+
+    features: Tensor
+    state: Any
+    weights: Tensor | None
+
+
+class CaptionDecoder(nn.Module, ABC):
+    """What writes; `feature_size` is F, `query_size` the size of what attends."""
+
+    feature_size: int
+    query_size: int
+
+    @abstractmethod
+    def prepare(self, annotations: Tensor) -> Any:
+        """Hoists whatever depends on annotations `(B, L, D)` alone."""
+
+    @abstractmethod
+    def init_state(self, source: Any) -> Any:
+        """The state before the first word, W = 1."""
+
+    @abstractmethod
+    def step(self, embedded: Tensor, state: Any, source: Any) -> Stepped:
+        """Advances by embedded words `(B, W, m)`."""
+
+    @abstractmethod
+    def forward(self, embedded: Tensor, source: Any) -> Decoded:
+        """Reads a whole caption `(B, T, m)`: the same as T steps."""
+
+
+class Source(NamedTuple):
+    """What the LSTM knows of an image.
+
+    Attributes:
+        mean: `(B, D)`, of its annotations.
+        memory: what is attended to; None without attention.
+    """
+
+    mean: Tensor
+    memory: Memory | None
+
+
+class LstmState(NamedTuple):
+    """What the LSTM carries from word to word, all `(B, W, ...)`.
+
+    Attributes:
+        hidden: h, `(B, W, n)`.
+        cell: c, `(B, W, n)`.
+        selection: the attention's own state; None where it has none.
+    """
+
+    hidden: Tensor
+    cell: Tensor
+    selection: Tensor | None
+
+
+class LstmDecoder(CaptionDecoder):
+    """The LSTM of section 3.1.2, whatever tells it the context.
+
+        c_0 = tanh(f_init,c(1/L Σ_i a_i)),  h_0 = tanh(f_init,h(1/L Σ_i a_i))
+        β_t = σ(f_β(h_{t-1})),  z_t = β_t φ(a, h_{t-1})                              (section 4.2.1)
+        (i_t, f_t, o_t, g_t) = (σ, σ, σ, tanh)(T [E y_{t-1}; h_{t-1}; z_t])          (eq. 1)
+        c_t = f_t c_{t-1} + i_t g_t                                                  (eq. 2)
+        h_t = o_t tanh(c_t)                                                          (eq. 3)
+        features = E y_{t-1} + L_h h_t + L_z z_t                                     (eq. 7)
+
+    φ is what subclasses read; L_o of equation 7 is the output layer behind. What no state changes, the words'
+    parts of T and of equation 7, is done for all words in one product, and so is the rest of equation 7,
+    since no step waits for it. Dropout, which the paper applies without saying where, acts on the words and
+    on the features.
+    """
+
+    def __init__(self, *, sizes: Sizes) -> None:
+        super().__init__()
+        D, m, n, _ = sizes
+        self.feature_size, self.query_size = m, n
+        self.f_init_c, self.f_init_h = nn.Linear(D, n), nn.Linear(D, n)
+        self.T_y, self.T_hz = nn.Linear(m, 4 * n), nn.Linear(n + D, 4 * n, bias=False)
+        self.f_beta = nn.Linear(n, 1)
+        self.L_h, self.L_z = nn.Linear(n, m), nn.Linear(D, m, bias=False)
+        self.dropout = Dropout(sizes.dropout)
+
+    @abstractmethod
+    def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
+        """φ: what states `(B, W, n)` read of the image."""
+
+    def prepare(self, annotations: Tensor) -> Source:
+        """See `CaptionDecoder`."""
+        return Source(annotations.mean(1), None)
+
+    def init_state(self, source: Source) -> LstmState:
+        """See `CaptionDecoder`."""
+        mean = source.mean.unsqueeze(1)
+        return LstmState(self.f_init_h(mean).tanh(), self.f_init_c(mean).tanh(), None)
+
+    def step(self, embedded: Tensor, state: LstmState, source: Source) -> Stepped:
+        """See `CaptionDecoder`."""
+        embedded = self.dropout(embedded)
+        new, context, read = self._advance(self.T_y(embedded), state, source)
+        return Stepped(self._features(embedded, new.hidden, context), new, read.weights)
+
+    def forward(self, embedded: Tensor, source: Source) -> Decoded:
+        """See `CaptionDecoder`."""
+        embedded = self.dropout(embedded)
+        states, contexts, readings = [self.init_state(source)], [], []
+        for of_word in self.T_y(embedded).split(1, 1):
+            state, context, read = self._advance(of_word, states[-1], source)
+            states.append(state)
+            contexts.append(context)
+            readings.append(read)
+        hidden = torch.cat([state.hidden for state in states], 1)
+        features = self._features(embedded, hidden[:, 1:], torch.cat(contexts, 1))
+        return _decoded(features, hidden[:, :-1], readings)
+
+    def _advance(
+        self, of_word: Tensor, state: LstmState, source: Source
+    ) -> tuple[LstmState, Tensor, Attended]:
+        """From the word's part `(B, W, 4n)`: the new state, the gated context `(B, W, D)`, the reading."""
+        read = self.read(state.hidden, source, state.selection)
+        context = self.f_beta(state.hidden).sigmoid() * read.context
+        gates = of_word + self.T_hz(torch.cat([state.hidden, context], -1))
+        i, f, o, g = gates.chunk(4, -1)
+        cell = f.sigmoid() * state.cell + i.sigmoid() * g.tanh()
+        return LstmState(o.sigmoid() * cell.tanh(), cell, read.state), context, read
+
+    def _features(self, embedded: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
+        features: Tensor = self.dropout(embedded + self.L_h(hidden) + self.L_z(context))
+        return features
+
+
+class AttentiveDecoder(LstmDecoder):
+    """Looks at the image before each word: φ is the weighted sum of annotations (section 4).
+
+    Args:
+        sizes: the layers.
+        attention: `{score, selection}`; the paper's are `Additive` with `Soft` or `Hard`.
+    """
+
+    def __init__(self, *, sizes: Sizes, attention: Mapping[str, Callable[..., nn.Module]]) -> None:
+        super().__init__(sizes=sizes)
+        parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows what is in it
+        self.attention = parts.build(query_size=sizes.hidden_size, key_size=sizes.annotation_size)
+
+    def prepare(self, annotations: Tensor) -> Source:
+        """See `CaptionDecoder`; projects the annotations, once."""
+        return Source(annotations.mean(1), self.attention.prepare(annotations))
+
+    def init_state(self, source: Source) -> LstmState:
+        """See `CaptionDecoder`."""
+        selection = self.attention.init_state(cast(Memory, source.memory))
+        return super().init_state(source)._replace(selection=selection)
+
+    def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
+        """See `LstmDecoder`."""
+        attended: Attended = self.attention(hidden, cast(Memory, source.memory), state)
+        return attended
+
+
+class MeanDecoder(LstmDecoder):
+    """No attention: φ is the mean of the annotations, before every word the same."""
+
+    def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
+        """See `LstmDecoder`."""
+        return Attended(source.mean.unsqueeze(1).expand(-1, hidden.shape[1], -1), None)
+
+
+class GridTransformer(CaptionDecoder):
+    """The decoder of Vaswani et al. 2017 with the annotations as its memory; `zoo.networks.transformer`.
+
+    Weights are the last layer's, averaged over its heads.
+
+    Args:
+        sizes: n is the model size, and m as well; dropout is that of every sublayer.
+        attention: `{score, selection}`; the score of every attention, the selection of the one to the image.
+        positions: how words know where they stand, completed here with the size.
+        layers: number of layers.
+        heads: h.
+        feed_forward_size: d_ff.
+        attention_dropout: of attention weights.
+        activation_dropout: inside the feed-forward networks.
+        activation: of the feed-forward networks.
+        pre_norm: normalises what goes into a sublayer, not what comes out.
+
+    Raises:
+        ValueError: a size is below 1, m and n differ, or a dropout is no probability below 1.
+    """
+
+    def __init__(
+        self,
+        *,
+        sizes: Sizes,
+        attention: Mapping[str, Callable[..., nn.Module]],
+        positions: Callable[..., Positions],
+        layers: int,
+        heads: int,
+        feed_forward_size: int,
+        attention_dropout: float,
+        activation_dropout: float,
+        activation: Callable[[], nn.Module],
+        pre_norm: bool = False,
+    ) -> None:
+        super().__init__()
+        _check_sizes({"layers": layers, "heads": heads, "feed_forward_size": feed_forward_size})
+        _check_shares({"attention_dropout": attention_dropout, "activation_dropout": activation_dropout})
+        if sizes.embedding_size != sizes.hidden_size:
+            raise ValueError(
+                "embedding_size must be hidden_size, since a Transformer adds to embeddings what its layers "
+                f"make of them; got {sizes.embedding_size} and {sizes.hidden_size}"
+            )
+        self.feature_size = self.query_size = sizes.hidden_size
+        self.positions, self.dropout = positions(size=sizes.hidden_size), Dropout(sizes.dropout)
+        settings = Settings(
+            model_size=sizes.hidden_size,
+            feed_forward_size=feed_forward_size,
+            heads=heads,
+            score=attention["score"],  # type: ignore[arg-type]  # the config check knows what is in it
+            selection=attention["selection"],  # type: ignore[arg-type]
+            head_key_size=None,
+            head_value_size=None,
+            rotary=self.positions.rotary,
+            window=None,
+            activation=activation,
+            dropout=sizes.dropout,
+            attention_dropout=attention_dropout,
+            activation_dropout=activation_dropout,
+            pre_norm=pre_norm,
+        )
+        self.stack = TransformerDecoder(settings, layers=layers, memory_size=sizes.annotation_size)
+
+    def prepare(self, annotations: Tensor) -> list[Memory]:
+        """See `CaptionDecoder`; projects the annotations for each layer, once."""
+        return self.stack.prepare(annotations)
+
+    def init_state(self, source: list[Memory]) -> list[LayerState]:
+        """See `CaptionDecoder`."""
+        return self.stack.init_state(source[0].values, source)
+
+    def step(self, embedded: Tensor, state: list[LayerState], source: list[Memory]) -> Stepped:
+        """See `CaptionDecoder`."""
+        written = state[0].cache.values.shape[-2]
+        embedded = self._positioned(embedded.unsqueeze(-2), written).squeeze(-2)
+        features, state, read = self.stack.step(embedded, state, source)
+        return Stepped(features, state, _mean(cast(Attended, read[-1]).weights))
+
+    def forward(self, embedded: Tensor, source: list[Memory]) -> Decoded:
+        """See `CaptionDecoder`."""
+        features, queries, _, read = self.stack(self._positioned(embedded, 0), source, weights=True)
+        last = read[-1]
+        return Decoded(
+            features,
+            queries,
+            _mean(last.weights),
+            _sum([layer.log_prob for layer in read]),
+            _sum([layer.entropy for layer in read]),
+            _mean(last.probabilities),
+        )
+
+    def _positioned(self, embedded: Tensor, first: int) -> Tensor:
+        scaled = embedded * self.query_size**0.5
+        positioned: Tensor = self.dropout(self.positions(scaled, first))
+        return positioned
+
+
+class ShowAttendTell(nn.Module):
+    """Encoder, decoder and embeddings: images to features of words, log-probabilities and weights.
+
+    Args:
+        spec: the images and the captions' vocabulary.
+        encoder: what makes annotations, completed here with the number of channels.
+        decoder: one of the three decoders, completed here with sizes.
+        embedding_size: m.
+        hidden_size: n.
+        dropout: of words and features; the decoders say where.
+
+    Raises:
+        ValueError: a size is below 1, the dropout is no probability below 1, the data has no captions or no
+            images, or a score that knows positions does not know all places.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        encoder: Callable[..., ImageEncoder],
+        decoder: Callable[..., CaptionDecoder],
+        embedding_size: int,
+        hidden_size: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        _check_sizes({"embedding_size": embedding_size, "hidden_size": hidden_size})
+        _check_shares({"dropout": dropout})
+        if spec.target is None:
+            raise ValueError(
+                f"data set {spec.name!r} has no captions to write; take data=shapes, flickr8k, ..."
+            )
+        self.encoder = encoder(channels=spec.images.channels)
+        sizes = Sizes(self.encoder.feature_size, embedding_size, hidden_size, dropout)
+        self.decoder = decoder(sizes=sizes)
+        _check_places(self.decoder, *self.encoder.grid_size(spec.images.height, spec.images.width))
+        self.query_size = self.decoder.query_size
+        self.E = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
+        self.project = nn.Identity()
+        self.output = nn.Linear(self.decoder.feature_size, spec.target.size)  # L_o
+        # Unit variance (torch's default) would let the words alone decide, by equation 7, which comes next.
+        nn.init.normal_(self.E.weight, std=embedding_size**-0.5)
+
+    def annotate(self, images: Tensor) -> Tensor:
+        """The grid `(B, D, h, w)` of images `(B, C, H, W)` in [0, 1]."""
+        grid: Tensor = self.encoder(images)
+        return grid
+
+    def encode(self, grid: Tensor) -> Any:
+        """What the decoder needs of a grid `(B, D, h, w)`; its places are taken row by row."""
+        annotations = grid.to(self.output.weight.dtype).flatten(2).mT.contiguous()
+        return self.decoder.prepare(annotations)
+
+    def init_state(self, memory: Any) -> Any:
+        """The state before the first word, W = 1."""
+        return self.decoder.init_state(memory)
+
+    def step(self, tokens: Tensor, state: Any, memory: Any) -> Step:
+        """One decoding step of `(B, W)` words."""
+        stepped: Stepped = self.decoder.step(self.E(tokens), state, memory)
+        log_probs = self.logits(stepped.features).float().log_softmax(-1)
+        return Step(log_probs, stepped.state, stepped.weights)
+
+    def decode(self, memory: Any, inputs: Padded) -> Decoded:
+        """Teacher-forced over the inputs `(B, T)`: equal to T steps."""
+        decoded: Decoded = self.decoder(self.E(inputs.ids), memory)
+        return decoded
+
+    def forward(self, images: Tensor, inputs: Padded) -> Decoded:
+        """Looks at images `(B, C, H, W)` and reads the inputs `(B, T)` behind them."""
+        return self.decode(self.encode(self.annotate(images)), inputs)
+
+    def logits(self, features: Tensor) -> Tensor:
+        """Scores of the vocabulary, `(..., V)`."""
+        scores: Tensor = self.output(self.project(features))
+        return scores
+
+
+def _decoded(features: Tensor, queries: Tensor, readings: list[Attended]) -> Decoded:
+    """The pass over T words from T readings of one query each."""
+    if readings[0].weights is None:
+        return Decoded(features, queries)
+    read = concatenate(readings)
+    distributions = [reading.probabilities for reading in readings if reading.probabilities is not None]
+    probabilities = torch.cat(distributions, 1) if distributions else None
+    return Decoded(features, queries, read.weights, read.log_prob, read.entropy, probabilities)
+
+
+def _mean(weights: Tensor | None) -> Tensor | None:
+    """`(B, h, Q, L)` averaged over heads."""
+    return None if weights is None else weights.mean(1)
+
+
+def _sum(parts: list[Tensor | None]) -> Tensor | None:
+    """The sum over layers; None where nothing was sampled."""
+    found = [part for part in parts if part is not None]
+    return torch.stack(found).sum(0) if found else None
+
+
+def _check_places(decoder: nn.Module, height: int, width: int) -> None:
+    for part in decoder.modules():
+        if isinstance(part, Location) and part.maximum_length < height * width:
+            raise ValueError(
+                f"Location: maximum_length={part.maximum_length} is less than the {height} x {width} places "
+                f"of the encoder's grid; give at least {height * width}"
+            )
+
+
+def _check_sizes(sizes: Mapping[str, int]) -> None:
+    for name, size in sizes.items():
+        if size < 1:
+            raise ValueError(f"{name} must be at least 1, got {size}")
+
+
+def _check_shares(shares: Mapping[str, float]) -> None:
+    for name, share in shares.items():
+        if not 0 <= share < 1:
+            raise ValueError(f"{name} must be at least 0 and below 1, got {share}")

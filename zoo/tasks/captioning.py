@@ -1,0 +1,250 @@
+"""Captioning: any network that looks at an image and writes what it shows."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, cast
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torchmetrics import Metric
+
+from zoo.attention import doubly_stochastic_penalty
+from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
+from zoo.decoding import Hypothesis
+from zoo.metrics import ExactMatch, Perplexity, Pointing, caption_metrics
+from zoo.networks.encoders import ImageEncoder
+from zoo.spec import DataSpec
+from zoo.tasks.task import Scores
+from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask, per_token
+
+
+class Captioner(Writer, Protocol):
+    """What the task asks of a network; see `zoo/networks/show_attend_tell.py`."""
+
+    encoder: ImageEncoder
+
+    def annotate(self, images: Tensor) -> Tensor:
+        """The grid of images."""
+
+    def encode(self, grid: Tensor) -> Any:
+        """Everything that depends on the grid alone."""
+
+
+class Caption(NamedTuple):
+    """One caption of one image.
+
+    Attributes:
+        text: the words.
+        score: what the search ranked by.
+        finished: False when the length limit cut it off.
+        tokens: T tokens, `</s>` last when finished.
+        weights: `(T, h, w)` attention weights on the CPU, map t read while token t was being written; None
+            without attention.
+    """
+
+    text: str
+    score: float
+    finished: bool
+    tokens: list[str]
+    weights: Tensor | None
+
+
+class CaptionScores(Scores):
+    """The metrics of one split.
+
+    `exact_match` asks whether a hypothesis is among the captions that are true of its image where the data
+    knows them all, else whether it is among the references.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.text = nn.ModuleDict(caption_metrics())
+        self.exact_match, self.pointing = ExactMatch(), Pointing()
+        self.teacher_forced = Perplexity()
+
+    def update(
+        self,
+        texts: Sequence[str],
+        references: list[list[str]],
+        truths: list[TrueCaptions] | None,
+        maps: Sequence[Tensor | None],
+    ) -> None:
+        """Adds images with what was said of them.
+
+        Args:
+            texts: the hypotheses.
+            references: all raw captions of each image.
+            truths: all that may truly be said of each image, where that is known.
+            maps: `(T, h, w)`, what was looked at while each hypothesis was written; None without attention.
+        """
+        for metric in self.text.values():
+            cast(Metric, metric).update(texts, references)
+        if truths is None:
+            self.exact_match.update(texts, references)
+            return
+        self.exact_match.update(texts, [list(truth.boxes) for truth in truths])
+        for text, truth, weights in zip(texts, truths, maps, strict=True):
+            if weights is not None:
+                words = text.split()
+                # The end of a sentence was looked for as well, and counts for nothing.
+                self.pointing.update(words, weights[: len(words)], truth)
+
+    def compute(self) -> dict[str, Tensor]:
+        """See `Scores`; pointing only where something was pointed at."""
+        values = {name: cast(Metric, metric).compute() for name, metric in self.text.items()}
+        values["exact_match"] = self.exact_match.compute()
+        values |= {f"tf_{name}": value for name, value in self.teacher_forced.compute().items()}
+        if self.pointing.update_called:
+            pointing = self.pointing.compute()
+            values |= {name: value for name, value in pointing.items() if not value.isnan()}
+        for metric in self.modules():
+            if isinstance(metric, Metric):
+                metric.reset()
+        return values
+
+
+class CaptioningTask(WritingTask):
+    """Writes captions; `WritingTask` says how that is trained, validated and tested.
+
+    The loss is that of section 4.2.1 in Xu et al. 2015, per token: `-log p(y|x) + λ Σ_i (1 - Σ_t α_ti)²`. Of
+    readings that are sampled, α is the distribution, and the log-likelihood of the words is their reward
+    (section 4.1).
+
+    Args:
+        network: built for `spec`.
+        spec: the images and the captions' vocabulary.
+        optimizer: see `WritingTask`, as for all that follow.
+        scheduler: see there.
+        decoding: see there.
+        label_smoothing: see there.
+        reinforce: see there.
+        monitor: see there.
+        doubly_stochastic: λ, of the penalty on places that are looked at too much or too little; a decoder
+            without attention has none.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
+
+    batch_type = CaptionBatch
+    validated = (
+        *("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
+        *("bleu_1_nobp", "bleu_2_nobp", "bleu_3_nobp", "bleu_4_nobp"),
+        *("rouge_l", "cider_d", "exact_match", "tf_loss", "tf_perplexity"),
+        *("pointing_accuracy", "pointing_uniform", "pointing_centre", "pointing_random", "pointing_counted"),
+    )
+    network: Captioner
+
+    def __init__(
+        self,
+        *,
+        network: nn.Module,
+        spec: DataSpec,
+        optimizer: Callable[..., Optimizer],
+        scheduler: Callable[..., LRScheduler | ReduceLROnPlateau] | None,
+        decoding: Search,
+        label_smoothing: float,
+        reinforce: ReinforceParts | None,
+        monitor: str,
+        doubly_stochastic: float,
+    ) -> None:
+        assert spec.target is not None  # the network refuses such a spec
+        super().__init__(
+            network=network,
+            target=spec.target,
+            optimizer=optimizer,
+            scheduler=scheduler,
+            decoding=decoding,
+            label_smoothing=label_smoothing,
+            reinforce=reinforce,
+            monitor=monitor,
+        )
+        if not doubly_stochastic >= 0:
+            raise ValueError(f"doubly_stochastic must be at least 0, got {doubly_stochastic}")
+        self.spec, self.doubly_stochastic = spec, doubly_stochastic
+
+    def setup(self, stage: str) -> None:
+        """Reads published weights before a training; a checkpoint brings its own."""
+        super().setup(stage)
+        if stage == "fit":
+            self.network.encoder.load_published()
+
+    # Training
+
+    def training_step(self, batch: CaptionBatch, _: int) -> Tensor:
+        """Cross-entropy, the doubly stochastic penalty, and the REINFORCE term where readings are sampled."""
+        self.network.encoder.begin_epoch(self.current_epoch)
+        inputs, labels = decoder_pair(batch.captions)
+        decoded = self.network.decode(self.network.encode(self._grid(batch)), inputs)
+        loss, terms = self._loss(decoded, labels)
+        alpha = decoded.weights if decoded.probabilities is None else decoded.probabilities
+        if self.doubly_stochastic and alpha is not None:
+            terms["doubly_stochastic"] = doubly_stochastic_penalty(alpha.float(), labels.keep_mask)
+            loss = loss + self.doubly_stochastic * per_token(terms["doubly_stochastic"], labels)
+        self._log_training(loss, terms, len(batch.index))
+        return loss
+
+    def _grid(self, batch: CaptionBatch) -> Tensor:
+        if batch.features is not None:
+            return batch.features
+        assert batch.images is not None  # a batch has one of the two
+        return self.network.annotate(batch.images)
+
+    # Evaluation
+
+    def new_scores(self, split: str) -> CaptionScores:
+        """See `Task`."""
+        return CaptionScores()
+
+    def _evaluate(self, split: str, batch: CaptionBatch, search: Search) -> None:
+        scores = cast(CaptionScores, self.scores[split])
+        inputs, labels = decoder_pair(batch.captions)
+        grid = self._grid(batch)
+        memory = self.network.encode(grid)
+        nll = self._cross_entropy(self.network.decode(memory, inputs).features, labels)
+        scores.teacher_forced.update(nll, labels.lengths.sum())
+        best = [hypotheses[0] for hypotheses in self._search(search, grid, memory)]
+        texts = [self.target_codec.decode(hypothesis.ids) for hypothesis in best]
+        maps = [_maps(hypothesis, grid) for hypothesis in best]
+        scores.update(texts, batch.references, batch.truths, maps)
+        self._keep_predictions(split, batch.index, batch.names, batch.references, texts, best)
+
+    # Search
+
+    def _search(self, search: Search, grid: Tensor, memory: Any) -> list[list[Hypothesis]]:
+        limits = torch.full((len(grid),), self.target.maximum_length, device=grid.device)
+        return self._write(search, memory, limits)
+
+    @torch.no_grad()  # in inference mode autocast would cast all weights again at every step
+    def caption(self, images: Tensor, search: Search | None = None) -> list[list[Caption]]:
+        """Writes captions of images.
+
+        Args:
+            images: `(B, C, H, W)` in [0, 1], as the specification has them.
+            search: the configured one by default.
+
+        Returns:
+            Each image's captions, best first.
+        """
+        grid = self.network.annotate(images.to(self.device))
+        found = self._search(search or self.decoding, grid, self.network.encode(grid))
+        return [
+            [
+                Caption(
+                    text=self.target_codec.decode(hypothesis.ids),
+                    score=hypothesis.score,
+                    finished=hypothesis.finished,
+                    tokens=self.target_codec.tokens(hypothesis.ids),
+                    weights=_maps(hypothesis, grid),
+                )
+                for hypothesis in hypotheses
+            ]
+            for hypotheses in found
+        ]
+
+
+def _maps(hypothesis: Hypothesis, grid: Tensor) -> Tensor | None:
+    """`(T, h, w)`, what was looked at in a grid `(B, D, h, w)` for each token."""
+    weights = hypothesis.weights
+    return None if weights is None else weights.unflatten(-1, grid.shape[-2:]).float()
