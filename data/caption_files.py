@@ -119,8 +119,11 @@ def _described(line: str) -> tuple[str, list[str]]:
         raise ValueError("is empty: remove it or fill it")
     try:
         row = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"no JSON, {error}") from None
+    except json.JSONDecodeError as error:
+        reason = error.msg.removesuffix(" at")
+        raise ValueError(f"no JSON, {reason} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in brackets
+        raise ValueError(f"no JSON that can be read, {error}") from None
     if not isinstance(row, dict) or not {"image", "captions"} <= row.keys():
         raise ValueError(f'must be an object like {{"image": "a.jpg", "captions": ["..."]}}, got {line[:60]}')
     name, captions = row["image"], row["captions"]

@@ -26,6 +26,9 @@ class Encoder(Protocol):
     name: str
     feature_size: int
 
+    def load_published(self) -> None:
+        """Reads its weights, where these are not its own."""
+
     def __call__(self, images: Tensor) -> Tensor:
         """`(B, C, H, W)` in [0, 1] to `(B, D, h, w)`."""
         ...

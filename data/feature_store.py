@@ -20,7 +20,7 @@ _CHUNK = 32
 def stored_features(pictures: PictureFiles, encoder: Encoder, cache_dir: Path, name: str) -> MappedRows:
     """`(N, D, h, w)` in half precision, in a folder that encoder, weights, pictures and their size name.
 
-    The encoder runs on the GPU if there is one.
+    The encoder reads its published weights first, and runs on the GPU if there is one.
 
     Args:
         pictures: all of a data set.
@@ -32,6 +32,7 @@ def stored_features(pictures: PictureFiles, encoder: Encoder, cache_dir: Path, n
         ValueError: the encoder gives other grids than it says, or numbers beyond half precision.
         RuntimeError: the folder cannot be written, or the disk is too full.
     """
+    encoder.load_published()
     key = hashlib.sha256(
         "\n".join((encoder.name, weights_hash(encoder), pictures.fingerprint())).encode()
     ).hexdigest()[:20]

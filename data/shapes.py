@@ -276,7 +276,7 @@ def _stamp(shape: str, size: int, largest: int) -> NDArray[np.bool_]:
     covered: NDArray[np.bool_] = {
         "circle": x * x + y * y <= size * size,
         "square": (abs(x) < size) & (abs(y) < size),
-        "triangle": (2 * abs(x) <= y + size) & (y < size),
+        "triangle": (2 * abs(x) <= y + size + 1) & (y < size),
         "cross": (3 * np.minimum(abs(x), abs(y)) < size) & (np.maximum(abs(x), abs(y)) < size),
     }[shape]
     covered &= (down < size) & (across < size)

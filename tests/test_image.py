@@ -48,6 +48,13 @@ def test_another_size_is_scaled_whole_and_undistorted_onto_black(tmp_path: Path)
     assert read.float().sum() == 255 * 4 * 2
 
 
+def test_a_picture_is_read_as_the_camera_was_held(tmp_path: Path) -> None:
+    pixels, held = np.arange(24, dtype=np.uint8).reshape(6, 4), Image.Exif()
+    held[0x0112] = 6  # turned by a quarter: the first row is the last column
+    Image.fromarray(pixels).save(tmp_path / "turned.png", exif=held)
+    assert read_image(tmp_path / "turned.png", GREY)[0].tolist() == np.rot90(pixels, -1).tolist()
+
+
 def test_what_is_transparent_is_black(tmp_path: Path) -> None:
     pixels = np.full((4, 6, 4), 255, dtype=np.uint8)
     pixels[:, :3, 3] = 0

@@ -35,6 +35,11 @@ NEEDS |= {
     choice: ["model=ram", "data=catch", "task=tracking", "callbacks=tracking"]
     for choice in ("data/catch", "task/tracking", "callbacks/tracking")
 }
+NEEDS |= {f"data/{name}": ["model=show_attend_tell"] for name in ("shapes", "flickr8k", "flickr30k", "coco")}
+NEEDS["data/image_captions"] = [
+    "model=show_attend_tell",
+    *(f"data.captions.{split}={CONF}/train.yaml" for split in ("train", "val", "test")),  # is there; not read
+]
 NEEDS |= {f"policy/{name}": ["model=ram"] for name in ("learned", "random", "center")}
 NEEDS |= {
     f"model/{part}/{name}": ["model=transformer"]

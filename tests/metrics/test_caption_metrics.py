@@ -1,8 +1,10 @@
 """Scores of captions equal those of COCO's tools, in any batches and processes."""
 
 import copy
+import hashlib
 import json
 import math
+import os
 import pickle
 from itertools import pairwise
 from pathlib import Path
@@ -38,6 +40,15 @@ def value(metric: Metric, predictions: list[str], references: list[list[str]]) -
 def test_tokens_are_those_of_the_official_tokeniser(item: dict[str, Any]) -> None:
     found = [" ".join(caption_tokens(text)) for text in (item["prediction"], *item["references"])]
     assert found == item["tokens"]
+
+
+@pytest.mark.real_data
+def test_tokens_of_flickr8k_are_those_of_the_official_tokeniser() -> None:
+    path = Path(os.environ["ZOO_DATA_DIR"]) / "flickr8k" / "Flickr8k_text" / "Flickr8k.token.txt"
+    captions = [line.partition("\t")[2] for line in path.read_text("utf-8").splitlines()]
+    assert len(captions) == 40460
+    tokens = "".join(" ".join(caption_tokens(caption)) + "\n" for caption in captions)
+    assert hashlib.sha256(tokens.encode()).hexdigest() == RECORDED["flickr8k_tokens_sha256"]
 
 
 @pytest.mark.parametrize(("text", "official"), RECORDED["known_differences"].items())

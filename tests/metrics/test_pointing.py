@@ -114,6 +114,13 @@ def test_one_cell_of_a_grid_that_is_no_square() -> None:
     assert float(metric.compute()["pointing_accuracy"]) == 0.5
 
 
+def test_a_map_without_weight_is_wrong() -> None:
+    metric = Pointing()
+    metric.update(["all"], torch.zeros(1, 2, 2), TrueCaptions({"all": [(0.0, 0.0, 1.0, 1.0)]}))
+    assert float(metric.compute()["pointing_accuracy"]) == 0.0
+    assert float(metric.compute()["pointing_uniform"]) == 1.0
+
+
 def test_nothing_to_point_at_is_nan() -> None:
     metric = Pointing()
     metric.update(["a"], torch.ones(1, 2, 2), TrueCaptions({"b": [None]}))

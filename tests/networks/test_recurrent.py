@@ -37,6 +37,15 @@ def test_a_sequence_and_its_steps_equal_the_equations(kind: type[Recurrent], sta
         assert len(state) == network.parts
 
 
+def test_the_rectified_core_begins_by_keeping_what_it_knows() -> None:
+    torch.manual_seed(0)
+    core, known = Rectified(input_size=256, hidden_size=256), torch.rand(400, 256)
+    (kept,) = core.step(torch.zeros(400, 256), (known,))
+    assert torch.equal(kept, known)
+    (new,) = core.step(torch.randn(400, 256), (torch.zeros(400, 256),))
+    assert float(new.square().mean()) == pytest.approx(1, abs=0.1), "what it sees keeps its size"
+
+
 def test_rectified_units_are_never_negative_and_some_rest() -> None:
     torch.manual_seed(0)
     outputs = Rectified(input_size=3, hidden_size=50)(torch.randn(4, 6, 3))

@@ -45,11 +45,12 @@ def refused(config: Config) -> list[Problem]:
 def placeholder(config: Config) -> DataSpec:
     """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be."""
     data = config["data"]
+    longest = data.get("maximum_length", 2)
     # Images say themselves what can be known of them before they are there.
     if of_images := getattr(locate(data[TARGET]), "placeholder", None):
         image: ImageSpec = of_images(data)
-        return DataSpec("placeholder", None, None, test_hash="", vocabulary_hash="", image=image)
-    longest = data.get("maximum_length", 2)
+        said = text_spec(_vocabulary("word"), maximum_length=longest) if "tokenizer" in data else None
+        return DataSpec("placeholder", None, said, test_hash="", vocabulary_hash="", image=image)
     joint = (data.get("tokenizer") or {}).get("joint", False)
     sides = [
         text_spec(_vocabulary(word), maximum_length=longest)

@@ -21,7 +21,7 @@ class CiderReferences:
         CIDEr-D_n = 10 exp(-(l_h - l_r)^2 / (2 sigma^2)) sum_g min(h_g, r_g) r_g / (|h| |r|),   sigma = 6,
 
     which is averaged over the references of an image, and then over n. As COCO's tools have it, tf is the
-    plain count, and the length l of a caption is its number of bigrams.
+    plain count; l is the number of tokens.
 
     Attributes:
         weighed: for each image its references as vectors.
@@ -63,7 +63,7 @@ class CiderReferences:
             for of_order in counts
         ]
         norms = [math.sqrt(sum(weight * weight for weight in of_order.values())) for of_order in weights]
-        return Weighed(weights, norms, counts[1].total())
+        return Weighed(weights, norms, counts[0].total())
 
 
 class Weighed(NamedTuple):
@@ -72,12 +72,12 @@ class Weighed(NamedTuple):
     Attributes:
         weights: by order, of each of its n-grams.
         norms: by order.
-        bigrams: how many it has.
+        length: its number of tokens.
     """
 
     weights: list[dict[str, float]]
     norms: list[float]
-    bigrams: int
+    length: int
 
 
 def _counts(text: str) -> list[Counter[str]]:
@@ -93,5 +93,5 @@ def _likeness(hypothesis: Weighed, reference: Weighed) -> float:
         shared = said.keys() & truth.keys()
         if shared and norm and other:
             total += sum(min(said[ngram], truth[ngram]) * truth[ngram] for ngram in shared) / (norm * other)
-    difference = hypothesis.bigrams - reference.bigrams
+    difference = hypothesis.length - reference.length
     return total / MAX_ORDER * math.exp(-(difference**2) / (2 * SIGMA**2))

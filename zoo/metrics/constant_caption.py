@@ -64,7 +64,7 @@ class _SaidOfAll:
     def __init__(self, references: References) -> None:
         self._whole = CiderReferences(references)
         flat = [reference for image in self._whole.weighed for reference in image]
-        self._bigrams = np.array([reference.bigrams for reference in flat])
+        self._lengths = np.array([reference.length for reference in flat])
         self._share = np.array([1 / len(image) for image in references for _ in image]) / len(references)
         owners: dict[str, list[tuple[int, float, float]]] = defaultdict(list)
         for number, reference in enumerate(flat):
@@ -82,7 +82,7 @@ class _SaidOfAll:
                 if norm and ngram in self._owners:
                     numbers, theirs, normalised = self._owners[ngram]
                     cosines[numbers] += np.minimum(weight, theirs) * normalised / norm
-        penalty = np.exp(-((said.bigrams - self._bigrams) ** 2) / (2 * SIGMA**2))
+        penalty = np.exp(-((said.length - self._lengths) ** 2) / (2 * SIGMA**2))
         return float(10 / MAX_ORDER * (self._share * penalty * cosines).sum())
 
 
