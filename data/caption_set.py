@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -124,9 +124,11 @@ class CaptionSet(ABC):
 
     Attributes:
         name: the set in results, e.g. `flickr8k`.
+        knows_truths: whether it knows all that may truly be said of an image.
     """
 
     name: str
+    knows_truths: ClassVar[bool] = False
 
     def check_files(self) -> None:  # noqa: B027  # some sets need no file
         """Sees before a run that all files are there; reads nothing.

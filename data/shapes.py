@@ -66,6 +66,7 @@ class Shapes(CaptionSet):
     validation: int = 1_000
     test: int = 1_000
     name = "shapes"
+    knows_truths = True
 
     def __post_init__(self) -> None:
         for split in ("train", "validation", "test"):

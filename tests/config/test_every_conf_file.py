@@ -40,6 +40,17 @@ NEEDS["data/image_captions"] = [
     "model=show_attend_tell",
     *(f"data.captions.{split}={CONF}/train.yaml" for split in ("train", "val", "test")),  # is there; not read
 ]
+CAPTIONS = ["model=show_attend_tell"]
+NEEDS |= dict.fromkeys(("task/captioning", "callbacks/captioning"), CAPTIONS)
+NEEDS |= {
+    f"model/{part}/{name}": CAPTIONS
+    for part, names in {
+        "encoder": ("compact", "vgg19", "resnet"),
+        "caption_decoder": ("attentive", "none", "transformer"),
+    }.items()
+    for name in names
+}
+NEEDS["model/encoder/resnet"] = [*CAPTIONS, "model.encoder.depth=50"]  # the smaller one
 NEEDS |= {f"policy/{name}": ["model=ram"] for name in ("learned", "random", "center")}
 NEEDS |= {
     f"model/{part}/{name}": ["model=transformer"]
@@ -62,8 +73,10 @@ SMALL = {
 
 def small(config: Config) -> Config:
     """The configuration with a small network: of these sizes, those that its model has."""
-    model = config["model"]
-    return {**config, "model": model | {name: size for name, size in SMALL.items() if name in model}}
+    model = config["model"] | {name: size for name, size in SMALL.items() if name in config["model"]}
+    if "widths" in model.get("encoder", {}):
+        model["encoder"] = model["encoder"] | {"widths": [8, 8], "feature_size": 8}
+    return {**config, "model": model}
 
 
 def test_conf_holds_nothing_but_configurations() -> None:
@@ -132,6 +145,10 @@ def parts() -> dict[str, dict[str, Any]]:
         for group in ("attention", "selection", "model/decoder")
     }
     lines["model/decoder"]["transformer"] = ["model=transformer"]
+    lines["model/decoder"] |= {
+        f"caption_{name}": ["model=show_attend_tell", f"model/caption_decoder={name}"]
+        for name in options("model/caption_decoder")
+    }
     return {
         group: {
             name: small(compose_jobs(CONF, [*line, "trainer=cpu"], False)[0].config)
@@ -144,10 +161,18 @@ def parts() -> dict[str, dict[str, Any]]:
 REFUSED: dict[tuple[str, str, str], str] = {}
 """Cells that the check refuses, and a part of the reason."""
 
+CELLS = [
+    *product([*options("model/decoder"), "transformer"], options("attention"), options("selection")),
+    # The same parts in another network: each once.
+    *product(["caption_attentive", "caption_transformer"], options("attention"), ["soft"]),
+    *product(["caption_attentive", "caption_transformer"], ["additive"], options("selection")),
+    ("caption_none", "additive", "soft"),
+]
+
 
 @pytest.mark.parametrize(
     ("decoder", "attention", "selection"),
-    list(product([*options("model/decoder"), "transformer"], options("attention"), options("selection"))),
+    CELLS,
 )
 def test_every_cell_builds_or_is_refused(
     parts: dict[str, dict[str, Any]], decoder: str, attention: str, selection: str
@@ -185,6 +210,9 @@ def test_every_cell_builds_or_is_refused(
         (["experiment=multi30k_bahdanau", "model/decoder=luong"], "General"),
         (["model=transformer"], "ScaledDot"),
         (["model=transformer", "attention=additive"], "Additive"),
+        (["model=show_attend_tell"], "Additive"),
+        (["model=show_attend_tell", "attention=dot"], "Dot"),
+        (["model=show_attend_tell", "model/caption_decoder=transformer"], "ScaledDot"),
     ],
     ids=" ".join,
 )

@@ -51,6 +51,7 @@ def test_grids_of_published_encoders(make: Callable[..., PublishedEncoder], shap
         encoder = make(weights_dir="nowhere")
         encoder.has_weights = True
         assert encoder(torch.zeros(2, 3, 224, 224)).shape == (2, *shape)
+        assert encoder(torch.zeros(2, 3, 97, 159)).shape[2:] == encoder.grid_size(97, 159)
     assert encoder.feature_size == shape[0]
 
 
@@ -168,6 +169,7 @@ def test_the_compact_encoder_halves_the_sides_and_learns_everywhere() -> None:
     encoder = Compact(channels=1, widths=[8, 16], feature_size=24, blocks=2).train()
     grid = encoder(torch.rand(2, 1, 40, 24))
     assert grid.shape == (2, 24, 5, 3)
+    assert encoder(torch.rand(1, 1, 33, 50)).shape[2:] == encoder.grid_size(33, 50)
     assert not encoder.frozen
     grid.square().sum().backward()
     assert all(weight.grad is not None and weight.grad.any() for weight in encoder.parameters())

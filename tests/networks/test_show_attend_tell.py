@@ -269,6 +269,10 @@ def test_what_was_saved_says_the_same(name: str, tmp_path: Path) -> None:
     [
         (lambda: build(hidden_size=0), "hidden_size must be at least 1, got 0"),
         (lambda: build(dropout=1.0), "dropout must be at least 0 and below 1, got 1.0"),
+        (
+            lambda: build("location", encoder=partial(Compact, widths=[], feature_size=8)),
+            "maximum_length=12 is less than the 6 x 8 places of the encoder's grid; give at least 48",
+        ),
         (lambda: build("dot", hidden_size=6), "query_size=6 and key_size=8"),
         (lambda: build("transformer", hidden_size=6), "embedding_size must be hidden_size, .* got 8 and 6"),
         (

@@ -18,7 +18,9 @@ from zoo.config.problems import ConfigError, Problem, unknown
 from zoo.config.sweeps import sweep_problems
 from zoo.config.values import shown
 from zoo.metrics import METRICS
+from zoo.networks.encoders import PublishedEncoder
 from zoo.runs.metrics import MetricsFile
+from zoo.tasks.captioning import CaptioningTask
 from zoo.tasks.recognition import RecognitionTask
 from zoo.tasks.translation import TranslationTask
 
@@ -156,8 +158,19 @@ def _not_of_whole_images(config: Config) -> dict[str, str]:
     return {} if "policy" in config["model"] else dict.fromkeys(of_glimpses, "the model takes no glimpses")
 
 
+def _not_of_these_captions(config: Config) -> dict[str, str]:
+    """Metrics that a captioning has only where the data knows what words name, and attention looks at it."""
+    pointing = [f"val/{metric}" for metric in METRICS if metric.startswith("pointing_")]
+    if not uses_attention(config["model"]):
+        return dict.fromkeys(pointing, "the model has no attention")
+    if not getattr(_target(config["data"].get("captions")), "knows_truths", False):
+        return dict.fromkeys(pointing, "the data does not know where an image shows what words name")
+    return {}
+
+
 _MISSING: dict[type | None, Callable[[Config], dict[str, str]]] = {
     TranslationTask: _not_of_this_text,
+    CaptioningTask: _not_of_these_captions,
     RecognitionTask: _not_of_whole_images,
 }
 """By task, which of its metrics a configuration does not have, and why."""
@@ -185,6 +198,22 @@ def callbacks_show_what_there_is(config: Config, given: Collection[str]) -> Iter
 def _batch_type(node: Any) -> type | None:
     """What data makes, a task takes, or a callback shows."""
     return getattr(_target(node), "batch_type", None)
+
+
+def stored_features_are_the_encoders(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Features that are stored once must be those that the model's own encoder would see, for ever."""
+    stored, encoder = config["data"].get("features"), config["model"].get("encoder")
+    if stored is None or encoder is None:
+        return
+    if stored != encoder:
+        message = "must be the model's own encoder, ${model.encoder}, which is what predictions will use"
+        yield Problem("data.features", message)
+    elif not issubclass(_target(encoder) or object, PublishedEncoder):
+        message = "must be null: the encoder learns with the rest, so nothing it sees can be stored"
+        yield Problem("data.features", message)
+    elif encoder.get("fine_tune_from_epoch") is not None:
+        message = "must be null where data.features are stored: they would not follow an encoder that learns"
+        yield Problem("model.encoder.fine_tune_from_epoch", message)
 
 
 def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -295,6 +324,7 @@ RULES: tuple[Rule, ...] = (
     unknown_words_can_be_replaced,
     monitor_is_measured,
     callbacks_show_what_there_is,
+    stored_features_are_the_encoders,
     budget_ends,
     device_is_there,
     nothing_needed_is_missing,

@@ -38,6 +38,10 @@ class ImageEncoder(nn.Module, ABC):
         """Is told in which epoch of the training it is, counted from 0."""
 
     @abstractmethod
+    def grid_size(self, height: int, width: int) -> tuple[int, int]:
+        """H and w of the grids of images of this size."""
+
+    @abstractmethod
     def forward(self, images: Tensor) -> Tensor:
         """Images `(B, C, H, W)` in [0, 1] to grids `(B, D, h, w)`."""
 
@@ -97,7 +101,7 @@ class Compact(ImageEncoder):
             if any(size < 1 or size % groups for size in sizes):
                 got = ", ".join(map(str, sizes))
                 raise ValueError(f"{name} must be divisible by groups={groups}, got {got}")
-        self.feature_size = feature_size
+        self.feature_size, self.stride = feature_size, 2 ** (len(widths) + 1)
         stages: list[nn.Module] = []
         for width in (*widths, feature_size):
             stages += [
@@ -108,6 +112,10 @@ class Compact(ImageEncoder):
             ]
             channels = width
         self.stages = nn.Sequential(*stages)
+
+    def grid_size(self, height: int, width: int) -> tuple[int, int]:
+        """See `ImageEncoder`."""
+        return -(-height // self.stride), -(-width // self.stride)
 
     def forward(self, images: Tensor) -> Tensor:
         """See `ImageEncoder`."""
@@ -245,6 +253,10 @@ class Vgg19(PublishedEncoder):
             fine_tune_from_epoch=fine_tune_from_epoch,
         )
 
+    def grid_size(self, height: int, width: int) -> tuple[int, int]:
+        """See `ImageEncoder`; each of four poolings leaves out a last odd row or column."""
+        return height // 16, width // 16
+
 
 class ResNet(PublishedEncoder):
     """A residual network (He et al. 2016) up to its last grid: of 224 x 224 pixels 7 x 7 x 2048.
@@ -279,6 +291,10 @@ class ResNet(PublishedEncoder):
             weights_dir=weights_dir,
             fine_tune_from_epoch=fine_tune_from_epoch,
         )
+
+    def grid_size(self, height: int, width: int) -> tuple[int, int]:
+        """See `ImageEncoder`."""
+        return -(-height // 32), -(-width // 32)
 
 
 _RESNETS: dict[int, tuple[Any, WeightsEnum]] = {

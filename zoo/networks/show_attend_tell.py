@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended, Memory
+from zoo.attention import Attended, Location, Memory
 from zoo.batch import Padded
 from zoo.decoding import Step
 from zoo.kernels import Dropout
@@ -322,8 +322,8 @@ class ShowAttendTell(nn.Module):
         dropout: of words and features; the decoders say where.
 
     Raises:
-        ValueError: a size is below 1, the dropout is no probability below 1, or the data has no captions or
-            no images.
+        ValueError: a size is below 1, the dropout is no probability below 1, the data has no captions or no
+            images, or a score that knows positions does not know all places.
     """
 
     def __init__(
@@ -346,6 +346,7 @@ class ShowAttendTell(nn.Module):
         self.encoder = encoder(channels=spec.images.channels)
         sizes = Sizes(self.encoder.feature_size, embedding_size, hidden_size, dropout)
         self.decoder = decoder(sizes=sizes)
+        _check_places(self.decoder, *self.encoder.grid_size(spec.images.height, spec.images.width))
         self.query_size = self.decoder.query_size
         self.E = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
         self.project = nn.Identity()
@@ -407,6 +408,15 @@ def _sum(parts: list[Tensor | None]) -> Tensor | None:
     """The sum over layers; None where nothing was sampled."""
     found = [part for part in parts if part is not None]
     return torch.stack(found).sum(0) if found else None
+
+
+def _check_places(decoder: nn.Module, height: int, width: int) -> None:
+    for part in decoder.modules():
+        if isinstance(part, Location) and part.maximum_length < height * width:
+            raise ValueError(
+                f"Location: maximum_length={part.maximum_length} is less than the {height} x {width} places "
+                f"of the encoder's grid; give at least {height * width}"
+            )
 
 
 def _check_sizes(sizes: Mapping[str, int]) -> None:
