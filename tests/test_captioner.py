@@ -140,7 +140,7 @@ def test_one_drawing_of_one_picture(
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
     ((best,),) = captioner.predict(pictures[:1])
     (one,) = drawn
-    assert (one.heading, one.notes) == ("", [best.text])
+    assert (one.heading, one.notes) == (best.text, [])
     assert " ".join(one.words) == best.text
     assert one.weights.shape == (len(one.words), 3, 4), "the encoder halves the sides twice"
     assert best.weights is not None

@@ -90,5 +90,6 @@ class Captioner(PicturePredictor[CaptioningTask]):
                 image = as_float(read_for_drawing(picture, captioner.checkpoint.spec.images))
                 where = [Path(picture).name] if len(pictures) > 1 else []
                 where += [name] if len(predictors) > 1 else []
-                drawn.append(captioned(image, best, heading=" · ".join(where), notes=[best.text]))
+                heading, *notes = [*([" · ".join(where)] if where else []), best.text]
+                drawn.append(captioned(image, best, heading=heading, notes=notes))
         write_bytes(path, render(caption_sheet(drawn), path.suffix[1:].lower()))

@@ -30,7 +30,7 @@ class Captions(FakeTask):
     def _predict(self, split: str, batch: TranslationBatch) -> None:
         super()._predict(split, batch)
         for item in self.predictions[split][-len(batch.index) :]:
-            item |= {"input": f"{item['id']:02}.jpg", "references": ["a $1 note", "money"]}
+            item |= {"input": f"{item['id']:02}.jpg", "references": ["a $1 note", "money", *"34567"]}
 
     def caption(self, images: Tensor) -> list[list[Caption]]:
         weights = torch.tensor([[[0.75, 0.25]]] * 3) if self.attention else None
@@ -130,11 +130,14 @@ def test_captions_are_written_and_shown(fit: Fit, tmp_path: Path) -> None:
     logger = Recorder()
     table = CaptionTable(folder=tmp_path, images=2, every_n_validations=2)
     fit(Captions(), [table], [logger], num_sanity_val_steps=1)
-    rows = [[f"{number:02}.jpg", "a $1 note | money", "<" + text + ">"] for number, text in _shown()]
+    rows = [
+        [f"{number:02}.jpg", "a $1 note | money | 3 | 4 | 5", "<" + text + ">"] for number, text in _shown()
+    ]
     assert logger.tables == [("val/samples", ["image", "reference", "prediction"], rows, 8)]
     lines = ["step 8"]
     for name, _, prediction in rows:
         lines += [f"  image       {name}", "  reference   a $1 note", "  reference   money"]
+        lines += [f"  reference   {number}" for number in (3, 4, 5)]
         lines += [f"  prediction  {prediction}", ""]
     assert (tmp_path / "samples.txt").read_text().splitlines() == lines
 

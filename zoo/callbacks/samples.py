@@ -11,6 +11,9 @@ from zoo.batch import CaptionBatch, TranslationBatch
 from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
 from zoo.callbacks.media import log_table
 
+_REFERENCES = 5
+"""The most of one item that are shown: of a scene, dozens may be true."""
+
 
 class Samples(Callback):
     """Shows the same few validation items with their predictions at every k-th validation.
@@ -69,11 +72,15 @@ class Samples(Callback):
         with self._path.open("a", encoding="utf-8") as file:
             file.write(f"step {trainer.global_step}\n")
             for item in chosen:
-                lines = [(self.given, item["input"]), *(("reference", text) for text in item["references"])]
-                for label, text in [*lines, ("prediction", item["prediction"])]:
+                references = [("reference", text) for text in item["references"][:_REFERENCES]]
+                lines = [(self.given, item["input"]), *references, ("prediction", item["prediction"])]
+                for label, text in lines:
                     file.write(f"  {label:<12}{text}\n")
                 file.write("\n")
-        rows = [[item["input"], " | ".join(item["references"]), item["prediction"]] for item in chosen]
+        rows = [
+            [item["input"], " | ".join(item["references"][:_REFERENCES]), item["prediction"]]
+            for item in chosen
+        ]
         columns = [self.given, "reference", "prediction"]
         log_table(trainer.loggers, "val/samples", columns, rows, trainer.global_step)
 

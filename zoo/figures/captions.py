@@ -41,7 +41,7 @@ _SPREAD = 0.5  # cells: standard deviation of the Gaussian that smooths a map
 _CELL = "#E69F00"  # of a cell's frame: seen on bright and on dark
 _RIM = "0.75"  # of an image's frame: white ones have borders, too
 # How much the map covers of the image, where nothing and where most was read: what was read must be seen.
-_COVER = (0.7, 0.45)
+_COVER = (0.65, 0.45)
 
 
 class Captioned(NamedTuple):
