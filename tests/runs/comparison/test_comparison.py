@@ -110,6 +110,14 @@ def test_runs_that_did_not_finish_are_listed_and_in_no_mean(sweep: Path) -> None
         assert "loss is nan" in text
 
 
+def test_a_run_that_is_gone_was_killed(sweep: Path) -> None:
+    run = make_run(sweep / "31_dot", seed=4)
+    status = json.loads((run / "status.json").read_text())
+    (run / "status.json").write_text(json.dumps({**status, "state": "running", "pid": 2**30}))
+    (lost,) = compare(sweep).left_out
+    assert (lost.state, lost.left_out) == ("killed", "it is killed")
+
+
 def test_a_seed_counts_once(sweep: Path) -> None:
     make_run(sweep / "99_again", "Dot", 2, right=20)
     found = compare(sweep)
