@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from compared_runs import TARGETS, edit, items, make_run, make_unfinished
+from rich.console import Console
 from scipy import stats
 
 from zoo.runs.comparison import table
@@ -231,6 +232,18 @@ def test_an_error_is_compared_item_by_item_too(sweep: Path) -> None:
     assert found.rows[1].items is not None
     assert found.rows[1].items.difference == pytest.approx(1.55 / 3 - 0.75)
     assert found.best("error") == [found.rows[1]]
+
+
+@pytest.mark.parametrize("width", [70, 100, 200])
+def test_a_terminal_gets_parts_that_fit(sweep: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=width, color_system=None)
+    monkeypatch.setattr(table, "Console", lambda: console)
+    table.print_table(compare(sweep))
+    framed = [line for line in written.getvalue().splitlines() if line[:1] in "┃│"]
+    assert max(map(len, framed)) <= width
+    for text in ("0.7500 ± 0.0500 *", "0.7000 to 0.8000", "+0.2333", "1,500", "p (seeds)"):
+        assert sum(text in line for line in framed) == 1, "whole, and once"
 
 
 def test_markdown(sweep: Path) -> None:
