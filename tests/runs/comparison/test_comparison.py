@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from compared_runs import TARGETS, edit, items, make_run, make_unfinished
+from rich.console import Console
 from scipy import stats
 
 from zoo.runs.comparison import table
@@ -108,6 +109,14 @@ def test_runs_that_did_not_finish_are_listed_and_in_no_mean(sweep: Path) -> None
     assert "test/exact_match must be a number, got 'high'" in reasons["38_dot"]
     for text in (table.markdown(found), table.comma_separated(found)):
         assert "loss is nan" in text
+
+
+def test_a_run_that_is_gone_was_killed(sweep: Path) -> None:
+    run = make_run(sweep / "31_dot", seed=4)
+    status = json.loads((run / "status.json").read_text())
+    (run / "status.json").write_text(json.dumps({**status, "state": "running", "pid": 2**30}))
+    (lost,) = compare(sweep).left_out
+    assert (lost.state, lost.left_out) == ("killed", "it is killed")
 
 
 def test_a_seed_counts_once(sweep: Path) -> None:
@@ -223,6 +232,18 @@ def test_an_error_is_compared_item_by_item_too(sweep: Path) -> None:
     assert found.rows[1].items is not None
     assert found.rows[1].items.difference == pytest.approx(1.55 / 3 - 0.75)
     assert found.best("error") == [found.rows[1]]
+
+
+@pytest.mark.parametrize("width", [70, 100, 200])
+def test_a_terminal_gets_parts_that_fit(sweep: Path, width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=width, color_system=None)
+    monkeypatch.setattr(table, "Console", lambda: console)
+    table.print_table(compare(sweep))
+    framed = [line for line in written.getvalue().splitlines() if line[:1] in "┃│"]
+    assert max(map(len, framed)) <= width
+    for text in ("0.7500 ± 0.0500 *", "0.7000 to 0.8000", "+0.2333", "1,500", "p (seeds)"):
+        assert sum(text in line for line in framed) == 1, "whole, and once"
 
 
 def test_markdown(sweep: Path) -> None:

@@ -70,9 +70,8 @@ def bands(runs: Sequence[Mapping[str, Points]]) -> dict[str, Band]:
         grid = max((steps for steps, _ in curves), key=len)
         grid = grid[grid <= last] if (grid <= last).any() else np.array([last])
         values = np.stack([np.interp(grid, *curve) for curve in curves])
-        found[name] = Band(
-            _rounded(grid), *(_rounded(part(values, axis=0)) for part in (np.mean, np.min, np.max))
-        )
+        mean, low, high = (_rounded(of(values, axis=0)) for of in (np.mean, np.min, np.max))
+        found[name] = Band([round(step, 1) for step in grid.tolist()], mean, low, high)
     return found
 
 

@@ -2,6 +2,7 @@
 
 import html
 import json
+import re
 from importlib.resources import files
 from typing import Any
 
@@ -28,12 +29,8 @@ def page(comparison: Comparison) -> str:
         "plotly": get_plotlyjs(),
         "script": _read("page.js"),
     }
-    text = _read("page.html")
-    for name, content in parts.items():
-        before, mark, after = text.partition(f"{{{{{name}}}}}")
-        assert mark, f"page.html has no place for {name}"
-        text = before + content + after
-    return text
+    # in one pass: what is put in is not looked at for places
+    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _read("page.html"))
 
 
 def _embedded(data: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from io import StringIO
 from typing import NamedTuple
 
 from rich.box import HEAVY_HEAD
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -19,6 +20,8 @@ from zoo.runs.comparison.runs import Run
 _MOST_SETTINGS = 8
 """Columns of settings in a table that is read; CSV and the page hold any number."""
 _BEST = "*"
+_FRAME = 3
+"""What a frame adds to the width of a column."""
 _GIB = 2**30
 
 
@@ -145,33 +148,51 @@ def left_out(runs: Sequence[Run]) -> list[str]:
 
 
 def print_table(comparison: Comparison) -> None:
-    """Prints the table: with a frame on a terminal; elsewhere a line for each row, of any length."""
+    """Prints the table: on a terminal in as many parts as it needs; else a line for each row."""
     console = Console()
     if not console.is_terminal:
         console = Console(width=10_000)
-    table = Table(box=HEAVY_HEAD if console.is_terminal else None, pad_edge=console.is_terminal)
-    shown = columns(comparison)
-    for column in shown:
-        table.add_column(
-            column.head,
-            justify="right" if column.is_number else "left",
-            overflow="fold",
-            no_wrap=column.is_number and len(shown) <= _MOST_SETTINGS,
-        )
-    for number in range(len(comparison.rows)):
-        table.add_row(
-            *(
-                # brackets in a name are no markup
-                Text(_marked(column, number), style="bold green" if column.best[number] else "")
-                for column in shown
+    first, *others = columns(comparison)
+    for part in _parts(first, others, console.width):
+        table = Table(box=HEAVY_HEAD if console.is_terminal else None, pad_edge=console.is_terminal)
+        for column in (first, *part):
+            table.add_column(
+                column.head,
+                justify="right" if column.is_number else "left",
+                overflow="fold",
+                no_wrap=column is not first,
             )
-        )
-    console.print(table)
+        for number in range(len(comparison.rows)):
+            cells = [Text(_marked(column, number)) for column in (first, *part)]  # no markup in a name
+            for cell, column in zip(cells, (first, *part), strict=True):
+                cell.stylize("bold green" if column.best[number] else "")
+            table.add_row(*cells)
+        console.print(table)
     lines = notes(comparison)
     if comparison.left_out:
         lines += ["", f"left out ({len(comparison.left_out)}):", *left_out(comparison.left_out)]
     for line in lines:
         console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def _parts(first: Column, others: Sequence[Column], width: int) -> list[list[Column]]:
+    """Columns that fit beside the first one, which may take a third of the width and is in every part."""
+    left = width - min(_width(first), width // 3)
+    parts: list[list[Column]] = [[]]
+    room = left
+    for column in others:
+        if parts[-1] and room < _width(column):
+            parts.append([])
+            room = left
+        parts[-1].append(column)
+        room -= _width(column)
+    return parts
+
+
+def _width(column: Column) -> int:
+    """With the frame, and the mark of the best."""
+    marked = (_marked(column, number) for number in range(len(column.cells)))
+    return max(map(cell_len, (column.head, *marked))) + _FRAME
 
 
 def markdown(comparison: Comparison) -> str:

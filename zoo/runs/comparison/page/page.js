@@ -16,7 +16,7 @@
   /** A long name, with places between its parts where a line may end. */
   function broken(label) {
     const made = document.createDocumentFragment();
-    label.split(/(?<=[,/])/).forEach((part) => made.append(part, document.createElement("wbr")));
+    label.split(/(?<=[,/=])/).forEach((part) => made.append(part, document.createElement("wbr")));
     return made;
   }
   function options(select, names) {
