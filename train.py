@@ -122,7 +122,7 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
         tested = trainer.test(task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False)
         for part in tested:
             test |= part
-        for split, baseline in data.baselines.items():
+        for split, baseline in task.controls(data).items():
             test |= {f"{split}/{name}": value for name, value in baseline.items()}
     if not trainer.is_global_zero:
         return

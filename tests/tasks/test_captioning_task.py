@@ -333,3 +333,19 @@ def test_weights_are_read_before_training_and_the_encoder_knows_the_epoch(tmp_pa
 def test_numbers_without_a_meaning_are_refused(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         make_task(**changes)
+
+
+def test_controls_are_the_best_constant_caption_and_captions_of_other_images() -> None:
+    class Data:
+        test_splits = ("test",)
+
+        def references(self, split: str) -> list[list[str]]:
+            return [["red left"]] * 3 + [["blue right"]] if split != "test" else []
+
+    task = make_task()
+    said = ["red left", "green left", "blue right"]
+    task.predictions["test"] = [{"prediction": text, "references": [text, "red left"]} for text in said]
+    found = task.controls(Data())["test"]
+    assert found["constant_bleu_1"] == pytest.approx(100), "red left is true of all"
+    # said of the image before: one of two words of the second text, none of the third, all of the first
+    assert found["shuffled_bleu_1"] == pytest.approx(100 * 3 / 6, abs=1e-4)

@@ -2,9 +2,9 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
-from zoo.metrics.captions import CaptionBleu, CiderD, RougeL, caption_metrics
+from zoo.metrics.captions import CaptionBleu, CiderD, RougeL, caption_metrics, caption_scores
 from zoo.metrics.catch import CatchRate, StandardError
-from zoo.metrics.constant_caption import constant_caption, constant_scores
+from zoo.metrics.constant_caption import constant_caption
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
 from zoo.metrics.error import Error, WrongAnswers
 from zoo.metrics.names import METRICS, mode_of
@@ -44,8 +44,8 @@ __all__ = [
     "bleu_by_length",
     "bleu_by_source_words",
     "caption_metrics",
+    "caption_scores",
     "constant_caption",
-    "constant_scores",
     "coverage_metrics",
     "mode_of",
     "text_metrics",

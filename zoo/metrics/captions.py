@@ -194,6 +194,23 @@ def caption_metrics() -> dict[str, Metric]:
     return metrics | {"rouge_l": RougeL(), "cider_d": CiderD()}
 
 
+def caption_scores(who: str, texts: Sequence[str], references: References) -> dict[str, float]:
+    """What texts score that no model wrote, or for other images: the controls.
+
+    Args:
+        who: said them; the beginning of the scores' names.
+        texts: one for each image.
+        references: for each image all its raw captions.
+
+    Returns:
+        By `<who>_` and the name of each of `caption_metrics`.
+    """
+    metrics = caption_metrics()
+    for metric in metrics.values():
+        metric.update(texts, references)
+    return {f"{who}_{name}": float(metric.compute()) for name, metric in metrics.items()}
+
+
 @lru_cache(maxsize=2**14)  # eight metrics ask the same
 def _bleu_statistics(prediction: str, references: tuple[str, ...]) -> tuple[int, ...]:
     tokens = caption_tokens(prediction)

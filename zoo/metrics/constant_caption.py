@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens
-from zoo.metrics.captions import caption_metrics
 from zoo.metrics.cider import SIGMA, CiderReferences
 from zoo.metrics.text import References
 
@@ -40,22 +39,6 @@ def constant_caption(captions: Iterable[str], references: References, *, candida
         )
     scored = _SaidOfAll(references)
     return max((raw[tokens] for tokens, _ in times.most_common(candidates)), key=scored.cider_d)
-
-
-def constant_scores(caption: str, references: References) -> dict[str, float]:
-    """What a caption scores that is said of every image of a split.
-
-    Args:
-        caption: as `constant_caption` found it.
-        references: for each image of the split all its raw captions.
-
-    Returns:
-        By `constant_` and the name of each of `caption_metrics`.
-    """
-    metrics = caption_metrics()
-    for metric in metrics.values():
-        metric.update([caption] * len(references), references)
-    return {f"constant_{name}": float(metric.compute()) for name, metric in metrics.items()}
 
 
 class _SaidOfAll:

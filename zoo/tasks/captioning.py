@@ -1,6 +1,7 @@
 """Captioning: any network that looks at an image and writes what it shows."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, Protocol, cast
 
 import torch
@@ -12,7 +13,7 @@ from torchmetrics import Metric
 from zoo.attention import doubly_stochastic_penalty
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Hypothesis
-from zoo.metrics import ExactMatch, Perplexity, Pointing, caption_metrics
+from zoo.metrics import ExactMatch, Perplexity, Pointing, caption_metrics, caption_scores, constant_caption
 from zoo.networks.encoders import ImageEncoder
 from zoo.spec import DataSpec
 from zoo.tasks.task import Scores
@@ -209,6 +210,17 @@ class CaptioningTask(WritingTask):
         maps = [_maps(hypothesis, grid) for hypothesis in best]
         scores.update(texts, batch.references, batch.truths, maps)
         self._keep_predictions(split, batch.index, batch.names, batch.references, texts, best)
+
+    def controls(self, data: Any) -> dict[str, dict[str, float]]:
+        """The best constant caption, chosen on validation, and the model's captions said of other images."""
+        constant = constant_caption(chain.from_iterable(data.references("train")), data.references("val"))
+        found = {}
+        for split in data.test_splits:
+            texts = [item["prediction"] for item in self.predictions[split]]
+            references = [item["references"] for item in self.predictions[split]]
+            found[split] = caption_scores("constant", [constant] * len(texts), references)
+            found[split] |= caption_scores("shuffled", [*texts[1:], *texts[:1]], references)
+        return found
 
     # Search
 

@@ -81,6 +81,15 @@ class Task(pl.LightningModule, ABC):
             schedule |= {"frequency": sys.maxsize, "monitor": self.monitor}
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
+    def controls(self, data: Any) -> dict[str, dict[str, float]]:
+        """What answers without a model score, by test split, to stand beside the model's own scores.
+
+        Args:
+            data: the data module, whose test splits have just been tested.
+        """
+        baselines: dict[str, dict[str, float]] = data.baselines
+        return baselines
+
     @property
     def test_splits(self) -> list[str]:
         """The data's, in the order of their loaders."""
