@@ -176,8 +176,8 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "task.reinforce.entropy_weight: must be at least 0, got -0.1",
     ),
     (
-        {"task__reinforce__weight": 1},
-        "task.reinforce.weight: no such setting; did you mean entropy_weight? allowed: baseline, discount, ",
+        {"task__reinforce__entropy": 1},
+        "task.reinforce.entropy: no such setting; did you mean entropy_weight? allowed: baseline, discount, ",
     ),
     (
         {"model__decoder__attention__score__hidden_size": 0},

@@ -39,7 +39,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("attention=dot,", "a value is missing beside a comma"),
         ("model.recurrent=lstm", "is a choice among files: write model/recurrent=lstm"),
         ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstm? allowed: gru, lstm"),
-        ("model/decodr=luong", "did you mean model/decoder? allowed: model/decoder, model/positions, "),
+        ("model/decodr=luong", "did you mean model/decoder? allowed: model/caption_decoder, model/decoder, "),
         ("modl=seq2seq", "there is no modl; did you mean model? allowed: attention, callbacks, "),
         ("~model", "a run cannot do without; choose with model=NAME; allowed: convolutional, fully_"),
         ("~seed", "a run cannot do without"),
