@@ -132,7 +132,9 @@ def test_a_seed_counts_once(sweep: Path) -> None:
 
 
 def test_the_same_run_given_twice_is_one(sweep: Path) -> None:
-    assert [row.scores["exact_match"].n for row in compare(sweep, sweep / "11_dot").rows] == [3, 3]
+    found = compare(sweep, sweep / ".." / sweep.name / "11_dot")
+    assert [row.scores["exact_match"].n for row in found.rows] == [3, 3]
+    assert found.left_out == ()
 
 
 def test_a_baseline_by_name_or_by_run(sweep: Path) -> None:
