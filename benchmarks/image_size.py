@@ -83,7 +83,7 @@ def curves(figures: dict[str, list[float]]) -> Figure:
         axes.loglog(SIDES, times, marker=marker, label=name)
     axes.set_xticks(SIDES, [str(side) for side in SIDES])
     axes.minorticks_off()
-    axes.set(xlabel="pixels along each side of the image", ylabel="milliseconds per image", ylim=(0.01, None))
+    axes.set(xlabel="pixels along each side of the image", ylabel="milliseconds per image", ylim=(0.001, 1.5))
     axes.grid(alpha=0.3)
     axes.legend(frameon=False)
     return figure
