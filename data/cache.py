@@ -2,6 +2,7 @@
 
 import fcntl
 import logging
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +21,20 @@ def alone(folder: Path) -> Iterator[None]:
             _log.info("waiting for another process that prepares %s", folder)
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Writes a file that is there as it was, or as it shall be, whatever stops the process."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}-{os.getpid()}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def require_space(place: Path, what: str, needed: int) -> None:

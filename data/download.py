@@ -3,11 +3,11 @@
 import hashlib
 import http.client
 import logging
-import os
-import tempfile
 import urllib.request
 from dataclasses import dataclass
 from pathlib import Path
+
+from data.cache import write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -56,11 +56,4 @@ def _fetch(url: str, file: PublishedFile, place: Path) -> None:
         content = answer.read(file.size + 1)
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise ValueError("what came is not the published file (its sha256 differs)")
-    place.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, temporary = tempfile.mkstemp(prefix=f".{place.name}-", dir=place.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as copy:
-            copy.write(content)
-        os.replace(temporary, place)
-    finally:
-        Path(temporary).unlink(missing_ok=True)
+    write_whole(place, content)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from data.cache import alone, require_space
+from data.cache import alone, require_space, write_whole
 
 _log = logging.getLogger(__name__)
 
@@ -161,12 +161,12 @@ def _make(folder: Path, maker: RowMaker) -> None:
                 bar.update(task, completed=done)
                 if time.monotonic() - saved >= _SECONDS_AT_RISK:
                     _sync(file)
-                    _write(unfinished / _PROGRESS, {"rows": done, "broken": broken})
+                    write_whole(unfinished / _PROGRESS, json.dumps({"rows": done, "broken": broken}).encode())
                     saved = time.monotonic()
         _sync(file)
     if done != maker.total:
         raise RuntimeError(f"{maker.what} gave {done} rows instead of {maker.total}")
-    _write(unfinished / _SUMMARY, {"broken": broken})
+    write_whole(unfinished / _SUMMARY, json.dumps({"broken": broken}).encode())
     (unfinished / _PROGRESS).unlink(missing_ok=True)
     shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
     unfinished.rename(folder)
@@ -186,12 +186,3 @@ def _safe(unfinished: Path) -> tuple[int, dict[str, str]]:
 def _sync(file: Any) -> None:
     file.flush()
     os.fsync(file.fileno())
-
-
-def _write(path: Path, content: dict[str, Any]) -> None:
-    """Writes JSON that is there as it was, or as it shall be."""
-    new = path.with_name(f".{path.name}")
-    with new.open("w", encoding="utf-8") as file:
-        json.dump(content, file)
-        _sync(file)
-    os.replace(new, path)

@@ -3,13 +3,13 @@
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 
+from data.cache import write_whole
 from data.image_set import Pixels
 from data.mapped_rows import Chunk, MappedRows, RowMaker, mapped_rows
 from zoo.image import read_image
@@ -133,13 +133,6 @@ def _digest(path: str) -> str:
 
 def _remember(memory: Path, known: dict[str, list[str]]) -> None:
     try:
-        memory.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(prefix=f".{memory.name}-", dir=memory.parent)
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(known, file)
-            os.replace(temporary, memory)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        write_whole(memory, json.dumps(known).encode())
     except OSError as error:
         raise RuntimeError(f"cannot write below {memory.parent} (paths.cache_dir): {error}") from error

@@ -321,10 +321,11 @@ def test_senseless_settings(module: Make) -> None:
 
 @pytest.mark.parametrize("name", ["shapes", "flickr8k", "flickr30k", "coco", "image_captions"])
 def test_the_configurations_are_built(
-    configure: Callable[..., Config], files: dict[str, str], name: str
+    configure: Callable[..., Config], files: dict[str, str], name: str, tmp_path: Path
 ) -> None:
     given = [f"data.captions.{split}={path}" for split, path in files.items()]
-    config = configure(f"data={name}", *(given if name == "image_captions" else []))
+    given = given if name == "image_captions" else []
+    config = configure(f"data={name}", f"paths.data_dir={tmp_path}", *given)
     made = instantiate(config["data"], "data")
     assert isinstance(made, CaptionData)
     assert made.captions.name == name

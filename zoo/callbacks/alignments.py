@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from zoo.batch import TranslationBatch
 from zoo.callbacks.figures import Figures
-from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
+from zoo.callbacks.fixed import fixed_predictions, require_few
 from zoo.figures import alignment_sheet, head_grids
 
 
@@ -37,8 +37,7 @@ class AlignmentFigures(Figures):
         head_grids: int = 1,
         every_n_validations: int = 5,
     ) -> None:
-        if not 1 <= sentences <= FIXED_MOST:
-            raise ValueError(f"sentences must be from 1 to {FIXED_MOST}, got {sentences}")
+        require_few(sentences=sentences)
         if not 0 <= head_grids <= sentences:
             raise ValueError(f"head_grids must be from 0 to sentences={sentences}, got {head_grids}")
         super().__init__(folder=folder, every_n_validations=every_n_validations)

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from zoo.batch import CaptionBatch
 from zoo.callbacks.figures import Figures
-from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
+from zoo.callbacks.fixed import fixed_predictions, require_few
 from zoo.figures import caption_sheet, captioned
 
 
@@ -29,8 +29,7 @@ class CaptionFigures(Figures):
     batch_type = CaptionBatch
 
     def __init__(self, *, folder: str | Path, images: int = 4, every_n_validations: int = 5) -> None:
-        if not 1 <= images <= FIXED_MOST:
-            raise ValueError(f"images must be from 1 to {FIXED_MOST}, got {images}")
+        require_few(images=images)
         super().__init__(folder=folder, every_n_validations=every_n_validations)
         self._images = images
 

@@ -8,6 +8,20 @@ FIXED_MOST = 8
 """The most that a picture or a table shows: dashboards drown in more."""
 
 
+def require_few(**numbers: int) -> None:
+    """Refuses to show nothing, or too much.
+
+    Args:
+        numbers: how many are to be shown, by the name of the setting.
+
+    Raises:
+        ValueError: one is below 1 or above `FIXED_MOST`.
+    """
+    for name, number in numbers.items():
+        if not 1 <= number <= FIXED_MOST:
+            raise ValueError(f"{name} must be from 1 to {FIXED_MOST}, got {number}")
+
+
 def fixed_predictions(task: pl.LightningModule, split: str, number: int) -> list[dict[str, Any]]:
     """Some of the split's predictions, evenly spread from the shortest input to the longest.
 

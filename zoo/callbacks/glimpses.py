@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from zoo.batch import ImageBatch
 from zoo.callbacks.figures import Figures
-from zoo.callbacks.fixed import FIXED_MOST
+from zoo.callbacks.fixed import require_few
 from zoo.figures import glimpse_sheet, location_histogram
 from zoo.tasks.recognition import RecognitionTask
 
@@ -32,8 +32,7 @@ class GlimpseFigures(Figures):
     batch_type = ImageBatch
 
     def __init__(self, *, folder: str | Path, images: int = 6, every_n_validations: int = 10) -> None:
-        if not 1 <= images <= FIXED_MOST:
-            raise ValueError(f"images must be from 1 to {FIXED_MOST}, got {images}")
+        require_few(images=images)
         super().__init__(folder=folder, every_n_validations=every_n_validations)
         self._images = images
 

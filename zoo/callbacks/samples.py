@@ -8,7 +8,7 @@ import lightning.pytorch as pl
 from lightning.pytorch import Callback
 
 from zoo.batch import CaptionBatch, TranslationBatch
-from zoo.callbacks.fixed import FIXED_MOST, fixed_predictions
+from zoo.callbacks.fixed import fixed_predictions, require_few
 from zoo.callbacks.media import log_table
 
 _REFERENCES = 5
@@ -101,8 +101,7 @@ class SampleTable(Samples):
     given = "source"
 
     def __init__(self, *, folder: str | Path, sentences: int = 4, every_n_validations: int = 1) -> None:
-        if not 1 <= sentences <= FIXED_MOST:
-            raise ValueError(f"sentences must be from 1 to {FIXED_MOST}, got {sentences}")
+        require_few(sentences=sentences)
         super().__init__(folder=folder, number=sentences, every_n_validations=every_n_validations)
 
 
@@ -122,6 +121,5 @@ class CaptionTable(Samples):
     given = "image"
 
     def __init__(self, *, folder: str | Path, images: int = 4, every_n_validations: int = 1) -> None:
-        if not 1 <= images <= FIXED_MOST:
-            raise ValueError(f"images must be from 1 to {FIXED_MOST}, got {images}")
+        require_few(images=images)
         super().__init__(folder=folder, number=images, every_n_validations=every_n_validations)
