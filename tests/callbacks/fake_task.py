@@ -40,6 +40,7 @@ class FakeTask(pl.LightningModule):
     def training_step(self, batch: TranslationBatch, number: int) -> Tensor:
         step = self.trainer.global_step + 1
         loss = self.weight.square().sum() * self.loss_at.get(step, 1.0)
+        self.terms = {"loss": loss.detach()}
         self.log("train/loss", loss.detach())
         return loss
 

@@ -9,6 +9,7 @@ from typing import Any
 import lightning.pytorch as pl
 import pytest
 import torch
+from quiet import quiet_trainer
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
@@ -92,31 +93,9 @@ class Sides(pl.LightningDataModule):
     val_dataloader = test_dataloader = train_dataloader
 
 
-def quiet_trainer(folder: Path, **options: Any) -> pl.Trainer:
-    return pl.Trainer(
-        default_root_dir=folder,
-        accelerator="cpu",
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        num_sanity_val_steps=0,
-        **options,
-    )
-
-
-def record(task: CaptioningTask, monkeypatch: pytest.MonkeyPatch) -> dict[str, float]:
-    logged: dict[str, float] = {}
-    monkeypatch.setattr(
-        task, "log_dict", lambda values, **_: logged.update({k: float(v) for k, v in values.items()})
-    )
-    return logged
-
-
-def test_the_loss_is_that_of_the_paper_per_token(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_loss_is_that_of_the_paper_per_token() -> None:
     given = batch()
     task = make_task(doubly_stochastic=0.7)
-    logged = record(task, monkeypatch)
     inputs, labels = decoder_pair(given.captions)
     decoded = task.network.decode(task.network.encode(task.network.annotate(given.images)), inputs)  # type: ignore[arg-type]
     log_probs = task.network.logits(decoded.features).log_softmax(-1).detach()
@@ -127,16 +106,15 @@ def test_the_loss_is_that_of_the_paper_per_token(monkeypatch: pytest.MonkeyPatch
         total += 0.7 * float((1 - alpha).square().sum())
     loss = task.training_step(given, 0)
     assert loss.item() == pytest.approx(total / int(labels.lengths.sum()), rel=1e-5)
-    assert set(logged) == {"train/loss", "train/cross_entropy", "train/doubly_stochastic"}
+    assert set(task.terms) == {"loss", "cross_entropy", "doubly_stochastic"}
 
 
-def test_sampled_readings_add_their_terms_with_their_weight(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sampled_readings_add_their_terms_with_their_weight() -> None:
     task, given = make_task(partial(Hard, soft_share=0.5)), batch()
-    logged = record(task, monkeypatch)
     assert task.reinforce is not None
     task.training_step(given, 0)
     loss = task.training_step(given, 0)
-    named = {name.removeprefix("train/"): value for name, value in logged.items()}
+    named = {name: float(value) for name, value in task.terms.items()}
     lengths = given.captions.lengths - 1
     scale = len(lengths) / int(lengths.sum())
     terms = named["reinforce"] - 0.01 * named["entropy"]
@@ -150,26 +128,23 @@ def test_sampled_readings_add_their_terms_with_their_weight(monkeypatch: pytest.
     assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
 
 
-def test_the_penalty_is_on_what_is_sampled_from(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_penalty_is_on_what_is_sampled_from() -> None:
     """A sample has no gradient; its distribution has."""
     task, given = make_task(Hard, reinforce=None, doubly_stochastic=1.0), batch()
-    record(task, monkeypatch)
     task.training_step(given, 0).backward()
     score = task.network.decoder.attention.score  # type: ignore[attr-defined]
     assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
 
 
-def test_without_attention_there_is_no_penalty(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_attention_there_is_no_penalty() -> None:
     task = make_task(None)
-    logged = record(task, monkeypatch)
     loss = task.training_step(batch(), 0)
-    assert loss.item() == pytest.approx(logged["train/cross_entropy"])
-    assert "train/doubly_stochastic" not in logged
+    assert loss.item() == pytest.approx(task.terms["cross_entropy"].item())
+    assert "doubly_stochastic" not in task.terms
 
 
-def test_stored_features_take_the_place_of_images(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_stored_features_take_the_place_of_images() -> None:
     task, given = make_task(), batch()
-    record(task, monkeypatch)
     grid = task.network.annotate(given.images).detach()  # type: ignore[arg-type]
     stored = given._replace(images=None, features=grid)
     assert task.training_step(stored, 0).item() == pytest.approx(task.training_step(given, 0).item())

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from lightning.pytorch import Trainer
+from quiet import quiet_trainer
 from torch import Tensor, nn
 
 from data.canvas import Translated
@@ -60,23 +60,8 @@ def batch(count: int = 6) -> ImageBatch:
     return ImageBatch(torch.arange(count), torch.rand(count, 1, 8, 8), labels, names)
 
 
-@pytest.fixture
-def logged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tensor]:
-    """What a task without a trainer logs."""
-    found: dict[str, Tensor] = {}
-    monkeypatch.setattr(RecognitionTask, "log_dict", lambda self, values, **_: found.update(values))
-    return found
-
-
-def quiet_trainer(folder: Path, **changes: Any) -> Trainer:
-    settings = {"max_epochs": 1, "logger": False, "enable_checkpointing": False, "enable_progress_bar": False}
-    return Trainer(
-        accelerator="cpu", default_root_dir=folder, enable_model_summary=False, **{**settings, **changes}
-    )
-
-
 @pytest.mark.parametrize("discount", [1.0, 0.5])
-def test_the_hybrid_loss_against_its_closed_form(logged: dict[str, Tensor], discount: float) -> None:
+def test_the_hybrid_loss_against_its_closed_form(discount: float) -> None:
     """Sums over glimpses, means over images and episodes (section 3.2)."""
     task = make_task(reinforce={"baseline": LearnedBaseline, "weight": 0.5, "discount": discount})
     assert task.reinforce is not None
@@ -97,15 +82,15 @@ def test_the_hybrid_loss_against_its_closed_form(logged: dict[str, Tensor], disc
                 reinforce -= glimpsed.look.log_prob[image, episode].item() * (reward - expected) / 12  # type: ignore[index]
                 mse += (reward - expected) ** 2 / 12
                 rewards += reward / 36
-    assert float(logged["train/cross_entropy"]) == pytest.approx(cross_entropy, rel=1e-4)
-    assert float(logged["train/reinforce"]) == pytest.approx(reinforce, rel=1e-4)
-    assert float(logged["train/baseline_mse"]) == pytest.approx(mse, rel=1e-4)
-    assert float(logged["train/reward"]) == pytest.approx(rewards, rel=1e-4)
+    assert float(task.terms["cross_entropy"]) == pytest.approx(cross_entropy, rel=1e-4)
+    assert float(task.terms["reinforce"]) == pytest.approx(reinforce, rel=1e-4)
+    assert float(task.terms["baseline_mse"]) == pytest.approx(mse, rel=1e-4)
+    assert float(task.terms["reward"]) == pytest.approx(rewards, rel=1e-4)
     assert loss.item() == pytest.approx(cross_entropy + 0.5 * (reinforce + mse), rel=1e-4)
-    assert float(logged["train/loss"]) == pytest.approx(loss.item())
+    assert float(task.terms["loss"]) == pytest.approx(loss.item())
     entropy = 3 * 2 * 0.5 * math.log(2 * math.pi * math.e * 0.3**2)
-    assert float(logged["train/entropy"]) == pytest.approx(entropy, rel=1e-4)
-    assert {"train/advantage_std", "train/saturation"} <= logged.keys()
+    assert float(task.terms["entropy"]) == pytest.approx(entropy, rel=1e-4)
+    assert {"advantage_std", "saturation"} <= task.terms.keys()
 
 
 def moved(task: RecognitionTask, loss: Tensor) -> set[str]:
@@ -186,15 +171,15 @@ def test_a_network_that_sees_whole_images_has_one_error() -> None:
         task.paths(batch().images)
 
 
-def test_control_policies_learn_by_labels_alone(logged: dict[str, Tensor]) -> None:
+def test_control_policies_learn_by_labels_alone() -> None:
     task = make_task(ram(policy=CenterPolicy))
     assert task.reinforce is None
     task.training_step(batch(), 0)
-    assert set(logged) == {"train/loss", "train/cross_entropy"}
+    assert set(task.terms) == {"loss", "cross_entropy"}
 
 
 def test_the_alarm_of_a_collapsed_policy(
-    logged: dict[str, Tensor], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(RecognitionTask, "current_epoch", 4)
     task = make_task()

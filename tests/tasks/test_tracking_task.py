@@ -59,14 +59,6 @@ def games(count: int = 30, balls: int = 2) -> CatchBatch:
     return CatchBatch(torch.arange(count), draw(0, 6), draw(0, 7, balls), draw(-1, 1, balls), names, rules)
 
 
-@pytest.fixture
-def logged(monkeypatch: pytest.MonkeyPatch) -> dict[str, Tensor]:
-    """What a task without a trainer logs."""
-    found: dict[str, Tensor] = {}
-    monkeypatch.setattr(TrackingTask, "log_dict", lambda self, values, **_: found.update(values))
-    return found
-
-
 def moved(task: TrackingTask, loss: Tensor) -> set[str]:
     task.zero_grad()
     loss.backward(retain_graph=True)
@@ -87,7 +79,7 @@ def test_every_term_shapes_its_own_part_and_no_other() -> None:
 
 
 @pytest.mark.parametrize("discount", [1.0, 0.8])
-def test_the_loss_against_its_closed_form(logged: dict[str, Tensor], discount: float) -> None:
+def test_the_loss_against_its_closed_form(discount: float) -> None:
     """Sums over steps, means over games; a choice is paid for what comes after it."""
     task = make_task(reinforce={**REINFORCE, "discount": discount})
     batch = games(6)
@@ -130,19 +122,19 @@ def test_the_loss_against_its_closed_form(logged: dict[str, Tensor], discount: f
         "loss": 0.5 * (reinforce[0] + mse[0]) + reinforce[1] + mse[1] - 0.1 * entropy,
     }
     for name, value in expected_terms.items():
-        assert float(logged[f"train/{name}"]) == pytest.approx(value, rel=1e-3), name
+        assert float(task.terms[name]) == pytest.approx(value, rel=1e-3), name
     assert loss.item() == pytest.approx(expected_terms["loss"], rel=1e-3)
     others = {"advantage_std", "advantage_std_actions", "saturation"}
-    assert set(logged) == {f"train/{name}" for name in (*expected_terms, *others)}
+    assert set(task.terms) == {*expected_terms, *others}
 
 
 @pytest.mark.parametrize("policy", [CenterPolicy, RandomPolicy])
-def test_control_policies_learn_to_act_alone(logged: dict[str, Tensor], policy: Any) -> None:
+def test_control_policies_learn_to_act_alone(policy: Any) -> None:
     task = make_task(ram(policy=policy))
     assert task.reinforce is None
     task.training_step(games(), 0)
-    assert "train/reinforce_actions" in logged
-    assert not {"train/reinforce", "train/baseline_mse", "train/saturation"} & set(logged)
+    assert "reinforce_actions" in task.terms
+    assert not {"reinforce", "baseline_mse", "saturation"} & set(task.terms)
 
 
 def test_games_are_played_with_what_was_chosen() -> None:
@@ -215,7 +207,7 @@ def test_scores_and_predictions() -> None:
 
 
 def test_the_alarm_of_a_collapsed_policy(
-    logged: dict[str, Tensor], caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(TrackingTask, "current_epoch", 4)
     network = ram()

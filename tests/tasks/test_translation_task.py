@@ -12,6 +12,7 @@ import lightning.pytorch as pl
 import pytest
 import torch
 from lightning.pytorch.plugins import MixedPrecision
+from quiet import quiet_trainer
 from torch import nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -21,10 +22,12 @@ from data.translation import TranslationData
 from data.vocabulary import Words
 from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Soft
 from zoo.batch import Padded, TranslationBatch, decoder_pair
+from zoo.callbacks import StepAxis
 from zoo.decoding import Beam, Greedy, Hypothesis, Sample
 from zoo.metrics import METRICS, coverage_metrics, mode_of, text_metrics
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, Decoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
+from zoo.runs.metrics import MetricsFile, read_metrics
 from zoo.tasks.schedules import WarmupConstant
 from zoo.tasks.translation import Search, TranslationScores, TranslationTask
 
@@ -79,30 +82,8 @@ def first_batch(data: TranslationData) -> TranslationBatch:
     return next(iter(data.train_dataloader()))
 
 
-def quiet_trainer(folder: Path, **options: Any) -> pl.Trainer:
-    return pl.Trainer(
-        default_root_dir=folder,
-        accelerator="cpu",
-        logger=False,
-        enable_checkpointing=False,
-        enable_progress_bar=False,
-        enable_model_summary=False,
-        num_sanity_val_steps=0,
-        **options,
-    )
-
-
-def record(task: TranslationTask, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    logged: dict[str, Any] = {}
-    monkeypatch.setattr(task, "log_dict", lambda values, **_: logged.update(values))
-    return logged
-
-
-def test_the_loss_is_smoothed_cross_entropy_per_real_token(
-    data: TranslationData, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_loss_is_smoothed_cross_entropy_per_real_token(data: TranslationData) -> None:
     task, batch = make_task(data), first_batch(data)
-    record(task, monkeypatch)
     inputs, labels = decoder_pair(batch.target)
     log_probs = task.network.logits(task.network.decode(task.network.encode(batch.source), inputs).features)
     log_probs = log_probs.detach().double().log_softmax(-1)
@@ -119,7 +100,6 @@ def test_sampled_readings_are_rewarded_with_what_they_can_still_change(
     data: TranslationData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task, batch = make_task(data, Hard, label_smoothing=0.0), first_batch(data)
-    logged = record(task, monkeypatch)
     assert task.reinforce is not None
     seen: dict[str, Any] = {}
     inner = task.reinforce.forward
@@ -128,19 +108,13 @@ def test_sampled_readings_are_rewarded_with_what_they_can_still_change(
     # The first step's reward is the sentence's log-likelihood: their sum is the cross-entropy's.
     lengths = batch.target.lengths - 1
     assert float(seen["reward"][:, 0].sum()) == pytest.approx(
-        -float(logged["train/cross_entropy"] * lengths.sum()), rel=1e-4
+        -float(task.terms["cross_entropy"] * lengths.sum()), rel=1e-4
     )
     last = seen["reward"].gather(1, (lengths - 1)[:, None])
     assert (last > seen["reward"][:, :1]).all()
-    assert {
-        "train/reinforce",
-        "train/baseline_mse",
-        "train/entropy",
-        "train/reward",
-        "train/advantage_std",
-    } <= set(logged)
+    assert {"reinforce", "baseline_mse", "entropy", "reward", "advantage_std"} <= task.terms.keys()
     # The estimator's terms are means over sentences, the cross-entropy one over tokens.
-    named = {name.removeprefix("train/"): float(value) for name, value in logged.items()}
+    named = {name: float(value) for name, value in task.terms.items()}
     terms = named["reinforce"] + named["baseline_mse"] - 0.01 * named["entropy"]
     together = named["cross_entropy"] + terms * len(lengths) / int(lengths.sum())
     assert loss.item() == pytest.approx(together, rel=1e-4) == named["loss"]
@@ -154,7 +128,6 @@ def test_without_later_tokens_a_reading_is_rewarded_with_its_own(
 ) -> None:
     alone = {"baseline": LearnedBaseline, "entropy_weight": 0.0, "discount": 0.0}
     task, batch = make_task(data, Hard, label_smoothing=0.0, reinforce=alone), first_batch(data)
-    logged = record(task, monkeypatch)
     assert task.reinforce is not None
     seen: dict[str, Any] = {}
     inner = task.reinforce.forward
@@ -162,7 +135,7 @@ def test_without_later_tokens_a_reading_is_rewarded_with_its_own(
     task.training_step(batch, 0)
     tokens = (batch.target.lengths - 1).sum()
     assert seen["reward"].sum().item() == pytest.approx(
-        -(logged["train/cross_entropy"] * tokens).item(), rel=1e-4
+        -(task.terms["cross_entropy"] * tokens).item(), rel=1e-4
     )
 
 
@@ -394,11 +367,8 @@ def test_validation_and_test_run_free_and_list_predictions_in_the_datas_order(
     assert task.signatures["bleu"].startswith("nrefs:1|case:mixed")
 
 
-def test_mixed_precision_gives_nearly_the_same_loss(
-    data: TranslationData, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_mixed_precision_gives_nearly_the_same_loss(data: TranslationData) -> None:
     task, batch = make_task(data), first_batch(data)
-    record(task, monkeypatch)
     exact = task.training_step(batch, 0).item()
     with torch.autocast("cpu", torch.bfloat16):
         mixed = task.training_step(batch, 0)
@@ -472,6 +442,26 @@ def test_a_schedule_moves_at_every_step(data: TranslationData, tmp_path: Path) -
     trainer = quiet_trainer(tmp_path, max_steps=3, limit_val_batches=0)
     trainer.fit(task, datamodule=data)
     assert trainer.optimizers[0].param_groups[0]["lr"] == pytest.approx(0.01 * 4 / 10)
+
+
+def test_the_terms_of_every_logged_step_are_its_own(data: TranslationData, tmp_path: Path) -> None:
+    task, shown = make_task(data), []
+    watcher = pl.callbacks.LambdaCallback(
+        on_train_batch_end=lambda *_: shown.append(task.terms["loss"].item())
+    )
+    logger = MetricsFile(tmp_path / "metrics.csv")
+    trainer = quiet_trainer(
+        tmp_path,
+        max_steps=5,
+        limit_val_batches=0,
+        log_every_n_steps=2,
+        logger=logger,
+        callbacks=[watcher, StepAxis()],
+    )
+    trainer.fit(task, datamodule=data)
+    rows = [(row.step, row.value) for row in read_metrics(logger.path) if row.name == "train/loss"]
+    assert rows == [(2, pytest.approx(shown[1])), (4, pytest.approx(shown[3]))]
+    assert len(set(shown)) == 5
 
 
 def test_every_metric_that_is_logged_has_a_direction(data: TranslationData, tmp_path: Path) -> None:

@@ -104,8 +104,8 @@ class Progress(RichProgressBar):
     def _metrics(self, trainer: pl.Trainer) -> dict[str, str]:
         shown: dict[str, str] = {}
         values = trainer.callback_metrics
-        if "train/loss" in values:
-            shown["loss"] = f"{float(values['train/loss']):.3f}"
+        if (loss := getattr(trainer.lightning_module, "terms", {}).get("loss")) is not None:
+            shown["loss"] = f"{float(loss):.3f}"
         for what in ("tokens", "images"):
             if (speed := values.get(f"train/{what}_per_second")) is not None:
                 shown[f"{what}/s"] = f"{float(speed):,.0f}"

@@ -183,7 +183,7 @@ class CaptioningTask(WritingTask):
         if self.doubly_stochastic and alpha is not None:
             terms["doubly_stochastic"] = doubly_stochastic_penalty(alpha.float(), labels.keep_mask)
             loss = loss + self.doubly_stochastic * per_token(terms["doubly_stochastic"], labels)
-        self._log_training(loss, terms, len(batch.index))
+        self.note_terms(loss, terms)
         return loss
 
     def _grid(self, batch: CaptionBatch) -> Tensor:

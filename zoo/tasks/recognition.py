@@ -124,10 +124,7 @@ class RecognitionTask(Task):
         if self.reinforce is not None:
             terms |= self._reinforce_terms(self.reinforce, recognised, logits.argmax(-1) == labels)
             loss = loss + self.weight * terms.pop("reinforce_loss")
-        self.log_dict(
-            {"train/loss": loss.detach(), **{f"train/{name}": term.detach() for name, term in terms.items()}},
-            batch_size=len(batch.index),
-        )
+        self.note_terms(loss, terms)
         return loss
 
     def _reinforce_terms(

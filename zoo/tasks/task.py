@@ -2,7 +2,7 @@
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, cast
 
 import lightning.pytorch as pl
@@ -32,6 +32,7 @@ class Task(pl.LightningModule, ABC):
         batch_type: what it takes.
         validated: names of all that its validations may measure.
         scores: by split, its metrics.
+        terms: of the newest training step's loss, `loss` among them, without gradients.
         predictions: by split, one mapping for each item with its number as `id`, in the data's order once the
             split is finished.
 
@@ -55,6 +56,7 @@ class Task(pl.LightningModule, ABC):
         self.optimizer, self.scheduler, self.monitor = optimizer, scheduler, monitor
         self.scores = nn.ModuleDict()
         self.predictions: dict[str, list[dict[str, Any]]] = {}
+        self.terms: dict[str, Tensor] = {}
         self._evaluated = "val"  # the split that was evaluated last
 
     @abstractmethod
@@ -100,6 +102,15 @@ class Task(pl.LightningModule, ABC):
         """Makes the metrics of every split that will be evaluated."""
         for split in ["val"] if stage in ("fit", "validate") else self.test_splits:
             self.scores[split] = self.new_scores(split)
+
+    def note_terms(self, loss: Tensor, terms: Mapping[str, Tensor]) -> None:
+        """Keeps what a training step's loss was made of, to be logged and shown."""
+        self.terms = {name: term.detach() for name, term in {"loss": loss, **terms}.items()}
+
+    def on_train_batch_end(self, *_: object) -> None:
+        """Logs the terms at steps that are logged: with those of all, Lightning is busy for milliseconds."""
+        if self.trainer._logger_connector.should_update_logs:
+            self.log_dict({f"train/{name}": term for name, term in self.terms.items()}, batch_size=1)
 
     def on_validation_epoch_start(self) -> None:
         """Forgets the last validation's predictions."""

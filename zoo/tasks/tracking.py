@@ -164,10 +164,7 @@ class TrackingTask(Task):
         played = self.play(batch, sample=True)
         loss, terms = self.loss(played)
         terms["catch_rate"] = played.caught.mean() / batch.columns.shape[1]
-        self.log_dict(
-            {"train/loss": loss.detach(), **{f"train/{name}": term.detach() for name, term in terms.items()}},
-            batch_size=len(batch.index),
-        )
+        self.note_terms(loss, terms)
         return loss
 
     def loss(self, played: Played) -> tuple[Tensor, dict[str, Tensor]]:

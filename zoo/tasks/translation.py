@@ -199,7 +199,7 @@ class TranslationTask(WritingTask):
         """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
         inputs, labels = decoder_pair(batch.target)
         loss, terms = self._loss(self.network.decode(self.network.encode(batch.source), inputs), labels)
-        self._log_training(loss, terms, len(batch.index))
+        self.note_terms(loss, terms)
         return loss
 
     # Evaluation

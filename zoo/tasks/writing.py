@@ -154,10 +154,6 @@ class WritingTask(Task):
         loss = per_token(named.pop("loss"), labels)
         return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
 
-    def _log_training(self, loss: Tensor, terms: dict[str, Tensor], batch_size: int) -> None:
-        named = {"loss": loss, **terms}
-        self.log_dict({f"train/{name}": term.detach() for name, term in named.items()}, batch_size=batch_size)
-
     # Evaluation
 
     def validation_step(self, batch: Any, _: int) -> None:
