@@ -1,13 +1,25 @@
 """The glimpse sensor: the only way in which an agent sees an image (Mnih et al. 2014, section 3.1)."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from zoo.kernels.precision import at_least_float32
 
-ImageMemory = tuple[Tensor, ...]
-"""What `GlimpseSensor.prepare` made of images: they alone, or a tensor `(*lead, C, ...)` for every scale."""
+
+class ImageMemory(NamedTuple):
+    """What `GlimpseSensor.prepare` made of images.
+
+    Attributes:
+        blocks: `(*lead, C, ...)` for every scale, or the images alone.
+        margin: rows of zeros around the images; 0 where they are as they were given.
+    """
+
+    blocks: tuple[Tensor, ...]
+    margin: int
+
 
 _LARGE = 32
 """Images as large as so many of the widest patch are not worth preparing: hardly any of it would be read."""
@@ -60,14 +72,14 @@ class GlimpseSensor(nn.Module):
         if images.ndim < 3:
             raise ValueError(f"images need the shape (..., C, H, W), given {tuple(images.shape)}")
         widest = self.size * 2 ** (self.scales - 1)
-        if self.scales == 1 or images.shape[-2] * images.shape[-1] > _LARGE * widest**2:
-            return (images,)
+        if images.shape[-2] * images.shape[-1] > _LARGE * widest**2:
+            return ImageMemory((images,), 0)
         blocks = [pad(images, (self._margin,) * 4)]
         for scale in range(1, self.scales):
             half, wide = blocks[-1], 2 ** (scale - 1)  # a block is two by two of the scale before
             half = half[..., :-wide, :].lerp(half[..., wide:, :], 0.5)
             blocks.append(half[..., :-wide].lerp(half[..., wide:], 0.5))
-        return tuple(blocks)
+        return ImageMemory(tuple(blocks), self._margin)
 
     def forward(self, memory: ImageMemory, locations: Tensor) -> Tensor:
         """Looks.
@@ -82,51 +94,49 @@ class GlimpseSensor(nn.Module):
         Raises:
             ValueError: if there is no location for each image.
         """
-        lead = memory[0].shape[:-3]
+        images = memory.blocks[0]
+        lead = images.shape[:-3]
         if locations.shape[:-2] != lead or locations.shape[-1] != 2:
             raise ValueError(
                 f"locations need the shape (*lead, Q, 2) with lead={tuple(lead)}, "
                 f"given {tuple(locations.shape)}"
             )
-        prepared = len(memory) > 1
-        margin = self._margin if prepared else 0
-        extents = memory[0].new_tensor(
-            [side - 2 * margin for side in memory[0].shape[:-3:-1]]
-        )  # width, height
-        middle = (locations.to(at_least_float32(locations)) + 1) / 2 * extents
+        extents = images.new_tensor([side - 2 * memory.margin for side in images.shape[:-3:-1]])
+        middle = (locations.to(at_least_float32(locations)) + 1) / 2 * extents  # of width and height
         patches = []
         for scale in range(self.scales):
             side = 2**scale
-            first = (middle - self.size * side / 2 + 0.5).floor().long() + margin
-            if prepared:
-                patches.append(_read(memory[scale], first, self.size, step=side))
+            first = (middle - self.size * side / 2 + 0.5).floor().long() + memory.margin
+            if memory.margin:
+                pixels = torch.arange(0, self.size * side, side, device=first.device)
+                patches.append(_read(memory.blocks[scale], first[..., None] + pixels))
             else:
-                pixels = _read(memory[0], first, self.size * side)
-                patches.append(pixels.unflatten(-1, (-1, side)).unflatten(-3, (-1, side)).mean((-3, -1)))
-        return torch.stack(patches, -4)
+                pixels = first[..., None] + torch.arange(self.size * side, device=first.device)
+                outside = (pixels < 0) | (pixels >= extents[:, None])
+                outside = outside[..., 1, :, None] | outside[..., 0, None, :]
+                found = _read(images, pixels).masked_fill(outside.unsqueeze(-3), 0.0)
+                patches.append(found.unflatten(-1, (-1, side)).unflatten(-3, (-1, side)).mean((-3, -1)))
+        return torch.stack(patches, -4) if self.scales > 1 else patches[0].unsqueeze(-4)
 
     def extra_repr(self) -> str:
         """The sizes, for `print(model)`."""
         return f"size={self.size}, scales={self.scales}"
 
 
-def _read(source: Tensor, first: Tensor, number: int, *, step: int = 1) -> Tensor:
-    """Squares of `number` x `number` pixels, each `step` behind the one before; zero outside.
+def _read(source: Tensor, places: Tensor) -> Tensor:
+    """Squares of n x n pixels; the source's outermost stand for all beyond.
 
     Args:
         source: `(*lead, C, H, W)`.
-        first: `(*lead, Q, 2)`, column and row of each square's first pixel.
-        number: of pixels along each side.
-        step: from one pixel to the next.
+        places: `(*lead, Q, 2, n)`, columns and rows of the pixels of each square.
 
     Returns:
-        `(*lead, Q, C, number, number)`.
+        `(*lead, Q, C, n, n)`.
     """
     height, width = source.shape[-2:]
-    places = first[..., None] + step * torch.arange(number, device=first.device)  # (*lead, Q, 2, number)
-    x, y = places[..., 0, None, :], places[..., 1, :, None]
-    outside = (x < 0) | (x >= width) | (y < 0) | (y >= height)  # (*lead, Q, number, number)
-    index = y.clamp(0, height - 1) * width + x.clamp(0, width - 1)
-    index = index.flatten(-3).unsqueeze(-2).expand(*source.shape[:-2], -1)
-    found: Tensor = source.flatten(-2).gather(-1, index).unflatten(-1, outside.shape[-3:])
-    return found.movedim(-4, -3).masked_fill(outside.unsqueeze(-3), 0.0)
+    number = places.shape[-1]
+    places = places.clamp(min=0).minimum(places.new_tensor([[width - 1], [height - 1]]))
+    index = (places[..., 1, :, None] * width + places[..., 0, None, :]).flatten(-3).unsqueeze(-2)
+    found = source.flatten(-2).gather(-1, index.expand(*source.shape[:-2], -1))
+    squares: Tensor = found.unflatten(-1, (-1, number, number))
+    return squares.movedim(-4, -3)

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from zoo.attention import Baseline, Reinforce
+from zoo.kernels.precision import at_least_float32
 from zoo.networks.ram import Glimpsed
 
 log = logging.getLogger(__name__)
@@ -72,8 +73,8 @@ def named_terms(terms: dict[str, Tensor | None]) -> dict[str, Tensor]:
 
 
 def over_time(steps: Sequence[Tensor]) -> Tensor:
-    """T tensors `(B, M, *)` as one `(B M, T, *)`."""
-    return torch.stack(list(steps), 2).flatten(0, 1)
+    """T tensors `(B, M, *)` as one `(B M, T, *)`, in one precision, which a first state may lack."""
+    return torch.stack([step.to(at_least_float32(step)) for step in steps], 2).flatten(0, 1)
 
 
 def saturated(means: Tensor) -> Tensor:
