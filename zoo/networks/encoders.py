@@ -47,7 +47,11 @@ class ImageEncoder(nn.Module, ABC):
 
 
 class Residual(nn.Module):
-    """`Rect(x + f(x))`, f two layers of filters (He et al. 2016), normalised by groups (Wu & He 2018)."""
+    """`Rect(x + f(x))`, f two layers of filters (He et al. 2016), normalised by groups (Wu & He 2018).
+
+    It begins as `Rect(x)` (Goyal et al. 2018, section 5.1): beside a decoder that learns to write before it
+    looks, encoders that begin with all their layers were stuck for thousands of steps.
+    """
 
     def __init__(self, *, width: int, groups: int) -> None:
         super().__init__()
@@ -56,8 +60,9 @@ class Residual(nn.Module):
             nn.GroupNorm(groups, width),
             nn.ReLU(),
             nn.Conv2d(width, width, 3, padding=1, bias=False),
-            nn.GroupNorm(groups, width),
+            last := nn.GroupNorm(groups, width),
         )
+        nn.init.zeros_(last.weight)
 
     def forward(self, x: Tensor) -> Tensor:
         """`(B, width, h, w)` to the same."""
