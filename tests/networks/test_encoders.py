@@ -9,7 +9,7 @@ import torch
 from torch import nn
 from torchvision.models.vgg import cfgs
 
-from zoo.networks.encoders import Compact, PublishedEncoder, ResNet, Vgg19
+from zoo.networks.encoders import Compact, PublishedEncoder, Residual, ResNet, Vgg19
 
 FILE = "vgg19-dcbb9e9d.pth"
 
@@ -171,8 +171,18 @@ def test_the_compact_encoder_halves_the_sides_and_learns_everywhere() -> None:
     assert grid.shape == (2, 24, 5, 3)
     assert encoder(torch.rand(1, 1, 33, 50)).shape[2:] == encoder.grid_size(33, 50)
     assert not encoder.frozen
-    grid.square().sum().backward()
+    optimizer = torch.optim.SGD(encoder.parameters(), lr=1e-3)
+    for _ in range(2):  # residual blocks begin as nothing: at the first step only their last layers learn
+        optimizer.zero_grad()
+        encoder(torch.rand(2, 1, 40, 24)).square().sum().backward()
+        optimizer.step()
     assert all(weight.grad is not None and weight.grad.any() for weight in encoder.parameters())
+
+
+def test_a_residual_block_begins_as_nothing() -> None:
+    torch.manual_seed(0)
+    x = torch.randn(2, 8, 5, 5)
+    assert torch.equal(Residual(width=8, groups=4)(x), x.relu())
 
 
 def test_the_compact_encoder_sees_each_image_by_itself() -> None:
