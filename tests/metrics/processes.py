@@ -1,6 +1,5 @@
 """Two processes that meet, without those."""
 
-import torch
 from torch import Tensor
 from torchmetrics import Metric
 

@@ -26,7 +26,7 @@ def scores(images: list[int]) -> dict[str, float]:
     """Of images of which every third was described wrongly, by this process and maybe another."""
     metrics = CaptionScores().to("cpu")  # as a trainer does: it takes their types from metrics
     for number in images:
-        colour = "red green blue".split()[number % 5 % 3]
+        colour = ("red", "green", "blue")[number % 5 % 3]
         truth = TrueCaptions({f"a {colour} ball": [None, None, (0.0, 0.0, 0.5, 1.0)]})
         said = f"a {colour} ball" if number % 3 else "a black box"
         maps = torch.rand(4, 2, 4, generator=torch.Generator().manual_seed(number))

@@ -100,9 +100,9 @@ class CaptionScores(Scores):
         """
         for metric in self.named.values():
             metric.update(texts, references)
-        right = references if truths is None else [list(truth.boxes) for truth in truths]
-        self.exact_match.update(texts, right)
-        for text, truth, weights in zip(texts, truths or [None] * len(texts), maps, strict=True):
+        known: Sequence[TrueCaptions | None] = truths or [None] * len(texts)
+        for text, truth, given, weights in zip(texts, known, references, maps, strict=True):
+            self.exact_match.update([text], [given if truth is None else list(truth.boxes)])
             self.pointing.update(text.split(), weights, truth)
 
     def compute(self) -> dict[str, Tensor]:
