@@ -220,11 +220,12 @@ def test_captions_stand_above_their_controls() -> None:
     soft = captions("shapes_soft", cider_d=9.5, bleu_1=99.0, pointing_accuracy=0.95, **maps)
     soft["test"] |= {"shuffled_cider_d": 0.5, "shuffled_bleu_1": 48.0, "shuffled_exact_match": 0.03}
     none = captions("shapes_none", cider_d=9.0, bleu_1=98.0)
-    _, head, _, *rows = [line for line in tables([none, soft]).splitlines() if line]
+    more = none | {"seed": 2}
+    _, head, _, *rows = [line for line in tables([none, more, soft]).splitlines() if line]
     measured = "cider_d | bleu_1 | exact_match | pointing_accuracy"
     assert head == f"| run | seeds | {measured} | parameters | minutes | captions/s |"
     assert rows == [
-        "| shapes_none | 1 | 9.000 | 98.0 | 0.990 |  | 12,345 | 1.5 | 100 |",
+        "| shapes_none | 1, 2 | 9.000 ± 0.000 | 98.0 ± 0.0 | 0.990 ± 0.000 |  | 12,345 | 1.5 ± 0.0 | 100 |",
         "| shapes_soft | 1 | 9.500 | 99.0 | 0.990 | 0.950 | 12,345 | 1.5 | 100 |",
         "| *its captions, of other images* |  | 0.500 | 48.0 | 0.030 |  |  |  |  |",
         "| *all places alike* |  |  |  |  | 0.050 |  |  |  |",
