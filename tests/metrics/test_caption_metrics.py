@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
+from processes import meet
 from torchmetrics import Metric
 
 from zoo.metrics import METRICS, CaptionBleu, CiderD, RougeL, caption_metrics, mode_of
@@ -87,17 +87,15 @@ def test_any_batches_and_processes_equal_the_whole(name: str) -> None:
     assert first.compute() == whole.compute()
 
 
+@pytest.mark.parametrize("first", [5, 0], ids=["both", "one has no image"])
 @pytest.mark.parametrize("name", caption_metrics())
-def test_processes_that_meet(name: str) -> None:
+def test_processes_that_meet(name: str, first: int) -> None:
     """What torchmetrics does to states under two processes, without those."""
-    mine, others, whole = (caption_metrics()[name] for _ in range(3))
-    mine.update(PREDICTIONS[:5], REFERENCES[:5])
-    others.update(PREDICTIONS[5:], REFERENCES[5:])
+    mine, others, whole = (caption_metrics()[name].to("cpu") for _ in range(3))
+    mine.update(PREDICTIONS[:first], REFERENCES[:first])
+    others.update(PREDICTIONS[first:], REFERENCES[first:])
     whole.update(PREDICTIONS, REFERENCES)
-    states = others.metric_state.values()
-    sent = iter([torch.cat(state) if isinstance(state, list) else state for state in states])
-    mine.sync(dist_sync_fn=lambda state, group: [state, next(sent)], distributed_available=lambda: True)
-    mine._to_sync = False  # it has met already
+    meet(mine, others)
     assert mine.compute() == whole.compute()
 
 
@@ -163,3 +161,14 @@ def test_names() -> None:
     for name, metric in caption_metrics().items():
         assert METRICS[name] is type(metric)
         assert mode_of(f"val/{name}") == "max"
+
+
+def test_signatures() -> None:
+    """Each says what makes it another score than those of the same kind."""
+    signatures = {name: metric.signature for name, metric in caption_metrics().items()}
+    assert len(set(signatures.values())) == len(signatures)
+    assert all(text.endswith("|tok:coco|case:lc|version:1") for text in signatures.values())
+    assert signatures["bleu_3"].startswith("n:3|bp:closest|")
+    assert signatures["bleu_3_nobp"].startswith("n:3|bp:none|")
+    assert signatures["rouge_l"].startswith("beta:1.2|")
+    assert signatures["cider_d"].startswith("n:4|sigma:6|df:split|")

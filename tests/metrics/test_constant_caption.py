@@ -41,7 +41,7 @@ def test_only_the_most_frequent_are_tried() -> None:
 def test_its_scores() -> None:
     references = [["a dog runs"], ["a dog sits there"], ["a cat"]]
     scores = caption_scores("constant", ["a dog"] * 3, references)
-    assert set(scores) == {f"constant_{name}" for name in caption_metrics()}
+    assert set(scores) == {f"constant_{name}" for name in (*caption_metrics(), "exact_match")}
     assert scores["constant_cider_d"] == pytest.approx(said_of_all("a dog", references))
     assert scores["constant_bleu_1_nobp"] == pytest.approx(100 * 5 / 6, abs=1e-5)
 

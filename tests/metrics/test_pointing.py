@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import pytest
 import torch
+from processes import meet
 from torch import Tensor
 
 from zoo.batch import Box, TrueCaptions
@@ -102,6 +103,24 @@ def test_it_is_the_share_of_words_whose_peak_is_inside(seed: int) -> None:
     assert values(whole) == pytest.approx(expected(seen), abs=1e-6)
     first.merge_state(second)
     assert values(first) == pytest.approx(expected(seen), abs=1e-6)
+
+
+@pytest.mark.parametrize("share", [[3], []], ids=["of no true caption", "no image"])
+def test_a_process_that_points_at_nothing(share: list[int]) -> None:
+    seen = examples(5)
+    seen[3] = seen[3]._replace(words=["z"])
+    its, other = Pointing().to("cpu"), Pointing().to("cpu")
+    for number, example in enumerate(seen):
+        (its if number in share else other).update(*example)
+    meet(other, its)
+    assert values(other) == pytest.approx(expected(seen), abs=1e-6)
+
+
+def test_nothing_counts_without_maps_or_without_truths() -> None:
+    metric = Pointing()
+    metric.update(["b"], None, TrueCaptions({"b": [None]}))
+    metric.update(["b"], torch.ones(1, 2, 2), None)
+    assert all(value.isnan() for value in metric.compute().values())
 
 
 def test_one_cell_of_a_grid_that_is_no_square() -> None:

@@ -1,6 +1,8 @@
 """Measured results become files, tables and pictures."""
 
+import fnmatch
 import json
+import re
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -202,6 +204,68 @@ def test_recipes_of_the_same_images_are_one_table(project: Path, tmp_path: Path)
     assert mnist.startswith("glob(*_mnist*)`**")
     rows = [line.split(" | ")[0] for line in mnist.splitlines() if line.startswith(("| ram", "| conv"))]
     assert rows == ["| conv_mnist", "| ram_mnist_2", "| ram_mnist_6"]
+
+
+def captions(recipe: str, **scores: float) -> dict[str, Any]:
+    shared = {"constant_cider_d": 1.25, "constant_bleu_1": 60.0, "constant_exact_match": 0.125}
+    found = results(1, 0.99, **scores, **shared)
+    del found["test"]["bleu"]
+    named = {"experiment": recipe, "config_hash": recipe}
+    return found | named | {"per_second": {"tokens": 1000.0, "captions": 100.0}}
+
+
+def test_captions_stand_above_their_controls() -> None:
+    """Those of the data alone stand there once."""
+    maps = {"pointing_uniform": 0.05, "pointing_centre": 0.125, "pointing_random": 0.25}
+    soft = captions("shapes_soft", cider_d=9.5, bleu_1=99.0, pointing_accuracy=0.95, **maps)
+    soft["test"] |= {"shuffled_cider_d": 0.5, "shuffled_bleu_1": 48.0, "shuffled_exact_match": 0.03}
+    none = captions("shapes_none", cider_d=9.0, bleu_1=98.0)
+    more = none | {"seed": 2}
+    _, head, _, *rows = [line for line in tables([none, more, soft]).splitlines() if line]
+    measured = "cider_d | bleu_1 | exact_match | pointing_accuracy"
+    assert head == f"| run | seeds | {measured} | parameters | minutes | captions/s |"
+    assert rows == [
+        "| shapes_none | 1, 2 | 9.000 ± 0.000 | 98.0 ± 0.0 | 0.990 ± 0.000 |  | 12,345 | 1.5 ± 0.0 | 100 |",
+        "| shapes_soft | 1 | 9.500 | 99.0 | 0.990 | 0.950 | 12,345 | 1.5 | 100 |",
+        "| *its captions, of other images* |  | 0.500 | 48.0 | 0.030 |  |  |  |  |",
+        "| *all places alike* |  |  |  |  | 0.050 |  |  |  |",
+        "| *the centre of the image* |  |  |  |  | 0.125 |  |  |  |",
+        "| *its maps, of other images* |  |  |  |  | 0.250 |  |  |  |",
+        "| *the best constant caption* |  | 1.250 | 60.0 | 0.125 |  |  |  |  |",
+    ]
+
+
+def test_recipes_of_captions_by_the_same_encoder_are_one_table() -> None:
+    kinds = ("hard", "none", "soft")
+    recipes = [f"shapes_{kind}" for kind in kinds] + [f"flickr8k_{kind}_scratch" for kind in kinds]
+    recipes += ["flickr8k_soft", "multi30k_none"]
+    text = tables([captions(recipe, cider_d=1.0) for recipe in recipes])
+    titles = re.findall(r"`experiment=(.*?)`", text)
+    assert titles == [
+        "glob(shapes_????)",
+        "glob(flickr8k_????_scratch)",
+        "glob(flickr8k_????)",
+        "multi30k_none",
+    ]
+    for title in titles:
+        pattern = title.removeprefix("glob(").removesuffix(")")
+        table = text.partition(f"`experiment={title}`")[2].partition("**`")[0]
+        rows = re.findall(r"^\| (\w+_\w+) \|", table, re.MULTILINE)
+        assert rows == fnmatch.filter(recipes, pattern), "what Hydra would run"
+
+
+def test_scores_by_override_are_one_table() -> None:
+    scores = ("additive", "cosine", "dot")
+    runs = [
+        results(1, 0.9, hashed=score, majority_exact_match=0.001)
+        | {"experiment": "reverse_transformer", "overrides": [f"attention={score}"]}
+        for score in scores
+    ]
+    text = tables(runs)
+    assert text.count("**`experiment=reverse_transformer`**") == text.count("**`experiment=") == 1
+    rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    assert rows[2:] == [*(f"| attention={score}" for score in scores), "| *the most frequent answer*"]
+    assert "| *the most frequent answer* |  | 0.001 |" in text
 
 
 def test_an_unfinished_run_is_refused(project: Path, tmp_path: Path) -> None:

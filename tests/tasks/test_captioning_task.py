@@ -17,7 +17,7 @@ from data.vocabulary import Words
 from zoo.attention import Additive, Hard, MovingAverageBaseline, Soft
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Beam, Greedy, Hypothesis
-from zoo.metrics import METRICS
+from zoo.metrics import METRICS, caption_metrics
 from zoo.networks.encoders import Compact
 from zoo.networks.show_attend_tell import AttentiveDecoder, MeanDecoder, ShowAttendTell
 from zoo.spec import DataSpec, ImageSpec
@@ -167,6 +167,7 @@ def test_it_learns_to_say_what_there_is(tmp_path: Path, selection: Callable[...,
         assert [row["input"] for row in rows] == batch().names
         assert set(rows[0]) == {"id", "input", "references", "prediction", "score", "finished"}
     assert values["val/tf_perplexity"] == pytest.approx(math.exp(values["val/tf_loss"]), rel=1e-4)
+    assert task.signatures == {one: metric.signature for one, metric in caption_metrics().items()}
     logged = {key.removeprefix("test/") for key in tested}
     assert logged <= set(CaptioningTask.validated) <= METRICS.keys()
     without = set() if selection else {key for key in CaptioningTask.validated if "pointing" in key}

@@ -2,7 +2,7 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
-from zoo.metrics.captions import CaptionBleu, CiderD, RougeL, caption_metrics, caption_scores
+from zoo.metrics.captions import CaptionBleu, CaptionScore, CiderD, RougeL, caption_metrics, caption_scores
 from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.constant_caption import constant_caption
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
@@ -26,6 +26,7 @@ __all__ = [
     "AlignmentSharpness",
     "Bleu",
     "CaptionBleu",
+    "CaptionScore",
     "CatchRate",
     "Chrf",
     "CiderD",

@@ -18,11 +18,20 @@ from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
 from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens, ngram_counts
-from zoo.metrics.cider import CiderReferences
-from zoo.metrics.text import References, check_references
+from zoo.metrics.cider import SIGMA, CiderReferences
+from zoo.metrics.text import ExactMatch, References, check_references
+
+_VERSION = 1
+"""Of these scores and of their tokens: raised with whatever changes a score."""
+
+_SIGNED = f"tok:coco|case:lc|version:{_VERSION}"
+"""The end of every signature."""
 
 _UNIT = 2**32
 """Sums of scores are kept as whole numbers of 1 / 2^32: exact, so in any order the same, on any device."""
+
+_BETA = 1.2
+"""How much more recall counts than precision in ROUGE-L."""
 
 
 class CaptionScore(Metric):
@@ -66,6 +75,11 @@ class CaptionScore(Metric):
         score = self.score(self.statistics.tolist()) if self.images > 0 else math.nan
         return torch.tensor(score, device=self.statistics.device)
 
+    @property
+    @abstractmethod
+    def signature(self) -> str:
+        """How the score is computed, as sacreBLEU's signatures say it."""
+
     @abstractmethod
     def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
         """What each image adds to the sums; arguments and errors as in `update`."""
@@ -92,6 +106,11 @@ class CaptionBleu(CaptionScore):
             raise ValueError(f"order must be from 1 to {MAX_ORDER}, got {order}")
         super().__init__(size=2 * MAX_ORDER + 2)
         self._order, self._brevity_penalty = order, brevity_penalty
+
+    @property
+    def signature(self) -> str:
+        """See `CaptionScore`."""
+        return f"n:{self._order}|bp:{'closest' if self._brevity_penalty else 'none'}|{_SIGNED}"
 
     def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
         """For each image matches and n-grams by order, and both lengths; see `CaptionScore`."""
@@ -124,6 +143,11 @@ class RougeL(CaptionScore):
     def __init__(self) -> None:
         super().__init__(size=2)
 
+    @property
+    def signature(self) -> str:
+        """See `CaptionScore`."""
+        return f"beta:{_BETA}|{_SIGNED}"
+
     def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
         """For each image its F, in units of 2^-32, and 1; see `CaptionScore`."""
         check_references(predictions, references)
@@ -154,6 +178,16 @@ class CiderD(Metric):
         # Text, because the score needs all of it at once: a line of JSON for each image, as UTF-8.
         self.add_state("lines", [], dist_reduce_fx="cat")
 
+    @property
+    def dtype(self) -> torch.dtype:
+        """Of the state: a process without images gathers nothing, but of the same type as the others."""
+        return torch.uint8
+
+    @property
+    def signature(self) -> str:
+        """See `CaptionScore`."""
+        return f"n:{MAX_ORDER}|sigma:{SIGMA:g}|df:split|{_SIGNED}"
+
     def update(self, predictions: Sequence[str], references: References) -> None:
         """Adds images; arguments and errors as in `CaptionScore.update`."""
         check_references(predictions, references)
@@ -166,9 +200,10 @@ class CiderD(Metric):
 
     def compute(self) -> Tensor:
         """The mean; NaN for no images."""
-        if not len(self.lines):
+        text = dim_zero_cat(self.lines).cpu().numpy().tobytes() if len(self.lines) else b""
+        lines = text.splitlines()
+        if not lines:
             return torch.tensor(math.nan, device=self.device)
-        lines = dim_zero_cat(self.lines).cpu().numpy().tobytes().splitlines()
         texts = [json.loads(line) for line in lines]
         statistics = self.sentence_statistics([said for said, *_ in texts], [truth for _, *truth in texts])
         sums = [sum(column) for column in zip(*statistics, strict=True)]
@@ -176,6 +211,8 @@ class CiderD(Metric):
 
     def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
         """For each image of a whole split its score, in units of 2^-32, and 1; see `CaptionScore`."""
+        # Document frequencies are those of the whole split's references, and stay so where its images are
+        # drawn anew: so the score is a mean over images, and resampling needs no more than these.
         check_references(predictions, references)
         whole = _cider_references(tuple(map(tuple, references)))
         return [[round(score * _UNIT), 1] for score in whole.scores(predictions)]
@@ -185,9 +222,9 @@ class CiderD(Metric):
         return sums[0] / _UNIT / sums[1]
 
 
-def caption_metrics() -> dict[str, Metric]:
+def caption_metrics() -> dict[str, CaptionScore | CiderD]:
     """The metrics of generated captions, by the names they are logged under."""
-    metrics: dict[str, Metric] = {}
+    metrics: dict[str, CaptionScore | CiderD] = {}
     for order in range(1, MAX_ORDER + 1):
         metrics[f"bleu_{order}"] = CaptionBleu(order)
         metrics[f"bleu_{order}_nobp"] = CaptionBleu(order, brevity_penalty=False)
@@ -203,9 +240,9 @@ def caption_scores(who: str, texts: Sequence[str], references: References) -> di
         references: for each image all its raw captions.
 
     Returns:
-        By `<who>_` and the name of each of `caption_metrics`.
+        By `<who>_` and the name of each of `caption_metrics`, and `<who>_exact_match`.
     """
-    metrics = caption_metrics()
+    metrics: dict[str, Metric] = {**caption_metrics(), "exact_match": ExactMatch()}
     for metric in metrics.values():
         metric.update(texts, references)
     return {f"{who}_{name}": float(metric.compute()) for name, metric in metrics.items()}
@@ -231,7 +268,7 @@ def _bleu_references(references: tuple[str, ...]) -> tuple[list[int], list[Count
 
 def _rouge_l(prediction: str, references: Sequence[str]) -> float:
     """F of one image, 0 to 1."""
-    square = 1.2**2
+    square = _BETA**2
     # COCO's tools read a text of no words as one empty word
     said = caption_tokens(prediction) or ("",)
     truths = [caption_tokens(text) or ("",) for text in references]

@@ -29,31 +29,41 @@ class Pointing(Metric):
     full_state_update = False
     hypotheses: Tensor
     counted: Tensor
-    words: list[Tensor]
+    words: Tensor
+    own_pairs: Tensor
+    hits: Tensor
+    centred: Tensor
+    own_hits: Tensor
+    cells: Tensor
     peaks: list[Tensor]
     inside: list[Tensor]
-    hits: list[Tensor]
-    centred: list[Tensor]
 
     def __init__(self) -> None:
         super().__init__()
-        for name in ("hypotheses", "counted"):
+        for name in ("hypotheses", "counted", "words", "own_pairs", "centred"):
             self.add_state(name, torch.tensor(0), dist_reduce_fx="sum")
-        # A row for each image, summed over its words: the number of cells is not known before the first.
-        for name in ("words", "peaks", "inside", "hits", "centred"):
+        for name in ("hits", "own_hits"):
+            self.add_state(name, torch.tensor(0.0), dist_reduce_fx="sum")
+        # How many cells there are is not known before the first map, and a process may see none: sums over
+        # the words of each image lie one after another, as even an empty state can be gathered.
+        self.add_state("cells", torch.tensor(0), dist_reduce_fx="max")
+        for name in ("peaks", "inside"):
             self.add_state(name, [], dist_reduce_fx="cat")
 
-    def update(self, words: Sequence[str], weights: Tensor, truth: TrueCaptions) -> None:
+    def update(self, words: Sequence[str], weights: Tensor | None, truth: TrueCaptions | None) -> None:
         """Adds an image.
 
         Args:
             words: what was said of it.
-            weights: `(T, h, w)`, for each word, and maybe for an end of sentence, what was looked at.
-            truth: what is true of the image.
+            weights: `(T, h, w)`, for each word, and maybe for an end of sentence, what was looked at; None
+                without attention, when nothing counts.
+            truth: what is true of the image; None when unknown, the same.
 
         Raises:
             ValueError: there are fewer maps than words.
         """
+        if weights is None or truth is None:
+            return
         if len(weights) < len(words):
             raise ValueError(f"{len(words)} words but maps of {len(weights)}")
         self.hypotheses += 1
@@ -67,12 +77,14 @@ class Pointing(Metric):
         maps = weights[[place for place, _ in named]].to(self.device, torch.float32)
         inside = torch.stack([_cells_inside(box, *maps.shape[1:]) for _, box in named]).to(self.device)
         peaks, inside = _peaks(maps.flatten(1)), inside.flatten(1)
-        centred = sum(_inside(box, torch.tensor(0.5), torch.tensor(0.5)) for _, box in named)
-        self.words.append(torch.tensor([len(named)], device=self.device))
-        self.hits.append((peaks * inside).sum()[None])
-        self.centred.append(torch.as_tensor(centred, device=self.device)[None])
-        self.peaks.append(peaks.sum(dim=0)[None])
-        self.inside.append(inside.sum(dim=0)[None])
+        self.words += len(named)
+        self.own_pairs += len(named) ** 2
+        self.hits += (peaks * inside).sum()
+        self.own_hits += peaks.sum(dim=0) @ inside.sum(dim=0)
+        self.centred += sum(int(_inside(box, torch.tensor(0.5), torch.tensor(0.5))) for _, box in named)
+        self.cells.fill_(peaks.shape[1])
+        self.peaks.append(peaks.sum(dim=0))
+        self.inside.append(inside.sum(dim=0))
 
     def compute(self) -> dict[str, Tensor]:
         """Shares, 0 to 1; NaN where nothing was asked for.
@@ -83,16 +95,17 @@ class Pointing(Metric):
         """
         names = ("accuracy", "uniform", "centre", "random")
         values = dict.fromkeys(names, torch.tensor(torch.nan, device=self.device))
-        if len(self.words):
-            words = dim_zero_cat(self.words)
-            peaks, inside = dim_zero_cat(self.peaks), dim_zero_cat(self.inside)  # (images, cells)
+        if self.words:
+            cells = int(self.cells)
+            peaks, inside = (
+                dim_zero_cat(state).view(-1, cells).sum(dim=0) for state in (self.peaks, self.inside)
+            )
             # Each word with the map of each, less those of its own image: one product instead of all pairs.
-            pairs = peaks.sum(dim=0) @ inside.sum(dim=0) - (peaks * inside).sum()
             values = {
-                "accuracy": dim_zero_cat(self.hits).sum() / words.sum(),
-                "uniform": inside.mean(dim=1).sum() / words.sum(),
-                "centre": dim_zero_cat(self.centred).sum() / words.sum(),
-                "random": pairs / (words.sum() ** 2 - (words**2).sum()),
+                "accuracy": self.hits / self.words,
+                "uniform": inside.sum() / cells / self.words,
+                "centre": self.centred / self.words,
+                "random": (peaks @ inside - self.own_hits) / (self.words**2 - self.own_pairs),
             }
         values["counted"] = self.counted / self.hypotheses
         return {f"pointing_{name}": value for name, value in values.items()}

@@ -31,18 +31,34 @@ _METRICS = (
     "bleu_tok_lc",
     "chrf",
     "tf_perplexity",
+    "cider_d",
+    "bleu_1",
+    "bleu_2",
+    "bleu_3",
+    "bleu_4",
+    "rouge_l",
     "exact_match",
     "alignment_accuracy",
-    "majority_exact_match",
+    "pointing_accuracy",
     "error",
     "error_1_sample",
     "error_10_samples",
-    "majority_error",
     "catch_rate",
     "catch_rate_standard_error",
 )
 _OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
-_OF_EFFECTS = ("bleu", "bleu_tok_lc", "exact_match", "error", "catch_rate")
+_OF_EFFECTS = ("bleu", "bleu_tok_lc", "cider_d", "bleu_4", "exact_match", "error", "catch_rate")
+_TO_100 = (*_OF_LANGUAGE, "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l")
+"""Those that go up to 100, or beyond."""
+_OTHER_ANSWERS = {
+    "shuffled": "its captions, of other images",
+    "uniform": "all places alike",
+    "centre": "the centre of the image",
+    "random": "its maps, of other images",
+}
+"""What stands below a model, to be beaten by it: what was said or looked at, by its name in results.json."""
+_WITHOUT_MODEL = {"majority": "the most frequent answer", "constant": "the best constant caption"}
+"""The same, below all models of a table."""
 _DRAWN = "multi30k_"
 """Beginning of the recipes in the figures: they share a test set."""
 _FIGURES = ("bleu_by_source_words", "learning_curve")
@@ -50,6 +66,8 @@ _STEP = re.compile(r"(?P<chain>\w+?)_\d+_\w+")
 """The name of a recipe that adds one thing to the one before it."""
 _RECOGNITION = re.compile(r"(?:ram|fc|conv)_(?P<data>[a-z]+)(?:_\d+)?")
 """The name of a recipe that recognises images: one table for each data set, as in the paper."""
+_CAPTIONS = re.compile(r"(?P<data>shapes|flickr8k|flickr30k|coco)_(?:soft|hard|none)(?P<encoder>_\w+)?")
+"""The name of a recipe that writes captions: kinds of attention stand side by side."""
 
 
 def publish(runs: Sequence[Path], project: Path) -> None:
@@ -127,7 +145,7 @@ def tables(published: Sequence[Mapping[str, Any]]) -> str:
     """Markdown: for each experiment one row per configuration, mean ± standard deviation over its seeds.
 
     Recipes named `<chain>_<number>_<what>` are rows of one table, in their order; so are those that recognise
-    the same images.
+    the same images, and those that describe them with the same encoder. Below the models stand the controls.
     """
     experiments: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
     for results in published:
@@ -136,6 +154,8 @@ def tables(published: Sequence[Mapping[str, Any]]) -> str:
             name = f"glob({step['chain']}_*)"
         elif recognition := _RECOGNITION.fullmatch(name):
             name = f"glob(*_{recognition['data']}*)"
+        elif captions := _CAPTIONS.fullmatch(name):
+            name = f"glob({captions['data']}_????{captions['encoder'] or ''})"
         experiments[name].append(results)
     return "".join(_table(name, rows) for name, rows in experiments.items())
 
@@ -171,25 +191,54 @@ def _table(experiment: str, rows: Iterable[Mapping[str, Any]]) -> str:
     speed = speed_unit(next(iter(groups.values()))[0]["per_second"])
     lines = [["run", "seeds", *heads, "parameters", "minutes", f"{speed}/s"]]
     for group in groups.values():
-        values = [[row.get(split, {}).get(metric) for row in group] for split, metric in columns]
         lines.append(
             [
                 label(group[0], of=experiment),
                 ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"]))),
-                *(
-                    _spread(value, digits=1 if metric in _OF_LANGUAGE else 3)
-                    for value, (_, metric) in zip(values, columns, strict=True)
-                ),
+                *_cells(group, columns),
                 f"{group[0]['parameters']:,}",
                 _spread([row["seconds"] / 60 for row in group], digits=1),
                 f"{statistics.fmean(row['per_second'].get(speed, 0.0) for row in group):,.0f}",
             ]
         )
+        lines += _controls(group, columns, _OTHER_ANSWERS)
+    # One seed of each: these hardly depend on it, and are alike in most groups.
+    without = [line for group in groups.values() for line in _controls(group[:1], columns, _WITHOUT_MODEL)]
+    lines += [line for number, line in enumerate(without) if line not in without[:number]]
     machine = next(iter(groups.values()))[0]["machine"]
     cores = machine["cores"]
     where = f"{machine['processor']}, {cores} core{'s' if cores > 1 else ''}, threads: {machine['threads']}"
     body = "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
     return f"\n**`experiment={experiment}`** ({where})\n\n{body}{_effects(list(groups.values()), columns)}"
+
+
+def _cells(
+    group: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str]], control: str | None = None
+) -> list[str]:
+    """What a group scores, or one of its controls, by column; empty where that was not measured."""
+    cells = []
+    for split, metric in columns:
+        name = metric if control is None else _of_control(control, metric)
+        values = [row.get(split, {}).get(name) for row in group]
+        cells.append(_spread(values, digits=_digits(metric)))
+    return cells
+
+
+def _of_control(control: str, metric: str) -> str:
+    """What results.json calls a metric of a control."""
+    return f"pointing_{control}" if metric == "pointing_accuracy" else f"{control}_{metric}"
+
+
+def _controls(
+    group: Sequence[Mapping[str, Any]], columns: Sequence[tuple[str, str]], wanted: Mapping[str, str]
+) -> list[list[str]]:
+    """A line for each control that was measured."""
+    found = [(name, _cells(group, columns, control)) for control, name in wanted.items()]
+    return [[f"*{name}*", "", *cells, "", "", ""] for name, cells in found if any(cells)]
+
+
+def _digits(metric: str) -> int:
+    return 1 if metric in _TO_100 else 3
 
 
 def _effects(groups: Sequence[Sequence[Mapping[str, Any]]], columns: Sequence[tuple[str, str]]) -> str:
@@ -214,7 +263,7 @@ def _effects(groups: Sequence[Sequence[Mapping[str, Any]]], columns: Sequence[tu
             ours, theirs = ({seed: row[split][metric] for seed, row in of.items()} for of in (own, recipe))
             found = seed_difference(ours, theirs)
             assert found is not None, "they share two seeds"
-            digits = 1 if metric in _OF_LANGUAGE else 3
+            digits = _digits(metric)
             interval = f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
             parts.append(f"{metric} {found.difference:+.{digits}f} {interval}")
         over = ", ".join(map(str, seeds))

@@ -13,7 +13,16 @@ from torchmetrics import Metric
 from zoo.attention import doubly_stochastic_penalty
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Hypothesis
-from zoo.metrics import ExactMatch, Perplexity, Pointing, caption_metrics, caption_scores, constant_caption
+from zoo.metrics import (
+    CaptionScore,
+    CiderD,
+    ExactMatch,
+    Perplexity,
+    Pointing,
+    caption_metrics,
+    caption_scores,
+    constant_caption,
+)
 from zoo.networks.encoders import ImageEncoder
 from zoo.spec import DataSpec
 from zoo.tasks.task import Scores
@@ -64,6 +73,16 @@ class CaptionScores(Scores):
         self.exact_match, self.pointing = ExactMatch(), Pointing()
         self.teacher_forced = Perplexity()
 
+    @property
+    def signatures(self) -> dict[str, str]:
+        """How scores of text were computed."""
+        return {name: metric.signature for name, metric in self.named.items()}
+
+    @property
+    def named(self) -> dict[str, CaptionScore | CiderD]:
+        """The metrics of text, by name."""
+        return {name: cast(CaptionScore | CiderD, metric) for name, metric in self.text.items()}
+
     def update(
         self,
         texts: Sequence[str],
@@ -79,26 +98,21 @@ class CaptionScores(Scores):
             truths: all that may truly be said of each image, where that is known.
             maps: `(T, h, w)`, what was looked at while each hypothesis was written; None without attention.
         """
-        for metric in self.text.values():
-            cast(Metric, metric).update(texts, references)
-        if truths is None:
-            self.exact_match.update(texts, references)
-            return
-        self.exact_match.update(texts, [list(truth.boxes) for truth in truths])
-        for text, truth, weights in zip(texts, truths, maps, strict=True):
-            if weights is not None:
-                words = text.split()
-                # The end of a sentence was looked for as well, and counts for nothing.
-                self.pointing.update(words, weights[: len(words)], truth)
+        for metric in self.named.values():
+            metric.update(texts, references)
+        known: Sequence[TrueCaptions | None] = truths or [None] * len(texts)
+        for text, truth, given, weights in zip(texts, known, references, maps, strict=True):
+            self.exact_match.update([text], [given if truth is None else list(truth.boxes)])
+            self.pointing.update(text.split(), weights, truth)
 
     def compute(self) -> dict[str, Tensor]:
         """See `Scores`; pointing only where something was pointed at."""
-        values = {name: cast(Metric, metric).compute() for name, metric in self.text.items()}
+        values = {name: metric.compute() for name, metric in self.named.items()}
         values["exact_match"] = self.exact_match.compute()
         values |= {f"tf_{name}": value for name, value in self.teacher_forced.compute().items()}
-        if self.pointing.update_called:
-            pointing = self.pointing.compute()
-            values |= {name: value for name, value in pointing.items() if not value.isnan()}
+        # In all processes or in none: this gathers what they pointed at.
+        pointing = self.pointing.compute()
+        values |= {name: value for name, value in pointing.items() if not value.isnan()}
         for metric in self.modules():
             if isinstance(metric, Metric):
                 metric.reset()

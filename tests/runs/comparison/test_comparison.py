@@ -7,16 +7,19 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from compared_runs import TARGETS, edit, items, make_run, make_unfinished
 from rich.console import Console
 from scipy import stats
 
+from zoo.metrics import caption_metrics
+from zoo.metrics.cider import CiderReferences
 from zoo.runs.comparison import table
 from zoo.runs.comparison.comparison import Comparison, Question
 from zoo.runs.comparison.comparison import compare as compare_runs
 from zoo.runs.comparison.runs import find_runs
-from zoo.runs.predictions import write_predictions
+from zoo.runs.predictions import read_predictions, read_split, write_predictions
 from zoo.runs.status import State
 
 
@@ -224,6 +227,92 @@ def test_predictions_that_do_not_score_what_the_results_say_have_no_p(sweep: Pat
     assert found.rows[1].items is None
     assert found.rows[1].seeds is not None
     assert any("its predictions score 0.7000, results.json says 0.9000" in note for note in found.notes)
+
+
+def describe(run: Path, said: list[str]) -> Path:
+    """Makes a run's test items pictures with five captions, as a captioning task keeps and scores them."""
+    references = [[f"a {size} {colour} ball lies {place}" for size in SIZES] for colour, place in SCENES]
+    kept = [
+        {"id": number, "input": f"{number}.png", "references": captions, "prediction": text}
+        for number, (captions, text) in enumerate(zip(references, said, strict=True))
+    ]
+    write_predictions(run, {"test": kept})
+    metrics = caption_metrics()
+    for metric in metrics.values():
+        metric.update(said, references)
+    scores = {name: float(metric.compute()) for name, metric in metrics.items()}
+    scores["exact_match"] = sum(text in of for text, of in zip(said, references, strict=True)) / len(said)
+    shuffled = {f"shuffled_{name}": 0.1 for name in metrics}
+    signed = {name: metric.signature for name, metric in metrics.items()}
+    return edit(run, test=scores | shuffled, checkpoint={"metric": "val/cider_d"}, signatures=signed)
+
+
+SIZES = ("big", "small", "round", "tiny", "huge")
+SCENES = [
+    (colour, place) for colour in ("red", "green", "blue", "white") for place in ("here", "there", "low")
+]
+
+
+@pytest.fixture
+def captioners(tmp_path: Path) -> Path:
+    """One that is often right, and one that hardly knows a colour."""
+    better = [
+        f"a big {colour} ball lies {place if n % 4 else 'high'}" for n, (colour, place) in enumerate(SCENES)
+    ]
+    worse = [
+        f"a big {'red' if n % 3 else colour} ball lies {place}" for n, (colour, place) in enumerate(SCENES)
+    ]
+    describe(make_run(tmp_path / "captioners" / "worse", "Dot"), worse)
+    describe(make_run(tmp_path / "captioners" / "better", "Additive"), better)
+    return tmp_path / "captioners"
+
+
+def test_captions_are_compared_image_by_image(captioners: Path) -> None:
+    found = compare(captioners, baseline="attention=dot")
+    assert found.metric == "cider_d", "what picked the checkpoint"
+    for metric in ("cider_d", "rouge_l", "exact_match", "bleu_1", "bleu_4", "bleu_4_nobp"):
+        found = compare(captioners, baseline="attention=dot", metrics=(metric,))
+        (better,) = found.best(metric)
+        assert better.group.label == "attention=additive"
+        assert better.items is not None, found.notes
+        assert better.items.low < better.items.difference < better.items.high
+        worse = found.baseline.scores[metric].mean
+        assert better.items.difference == pytest.approx(better.scores[metric].mean - worse, rel=1e-4)
+    assert any("n:4|bp:none|tok:coco|case:lc|version:1" in note for note in found.notes)
+    assert found.best("shuffled_cider_d") == []
+
+
+def test_ciders_document_frequencies_are_those_of_all_images(captioners: Path) -> None:
+    """Of images that are drawn anew the score is a mean: what each adds was measured once."""
+    found = compare(captioners, baseline="attention=dot", samples=300, seed=7)
+    worse, better = (
+        [item["prediction"] for item in read_split(captioners / name / "predictions.jsonl", "test")]
+        for name in ("worse", "better")
+    )
+    references = [
+        item["references"] for item in read_split(captioners / "worse" / "predictions.jsonl", "test")
+    ]
+    whole = CiderReferences(references)
+    differences = np.array(whole.scores(better)) - np.array(whole.scores(worse))
+    generator = np.random.default_rng(7)
+    drawn = [differences[generator.choice(len(SCENES), size=len(SCENES))].mean() for _ in range(300)]
+    row = next(row for row in found.rows if row.items)
+    assert row.items is not None
+    assert (row.items.low, row.items.high) == pytest.approx(tuple(np.percentile(drawn, [2.5, 97.5])))
+    assert row.items.p == pytest.approx((sum(one <= 0 for one in drawn) + 1) / 301)
+
+
+def test_captions_scored_in_another_way_are_refused(captioners: Path) -> None:
+    edit(captioners / "worse", signatures={"cider_d": "n:4|sigma:5|df:split|tok:coco|case:lc|version:1"})
+    assert "the signature of cider_d differs: n:4|sigma:6|df:split" in refused(captioners)
+
+
+def test_captions_of_any_system_stand_beside_runs(captioners: Path) -> None:
+    write_predictions(captioners / "other", read_predictions(captioners / "better" / "predictions.jsonl"))
+    found = compare(captioners, captioners / "other" / "predictions.jsonl")
+    alone = compare(captioners / "other", metrics=("cider_d",))
+    assert found.rows[2].scores["cider_d"].mean == pytest.approx(found.rows[0].scores["cider_d"].mean)
+    assert alone.rows[0].scores["cider_d"].mean == found.rows[2].scores["cider_d"].mean
 
 
 def test_an_error_is_compared_item_by_item_too(sweep: Path) -> None:

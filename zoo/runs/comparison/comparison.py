@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from zoo.metrics import METRICS
+from zoo.metrics import METRICS, caption_metrics
 from zoo.metrics.seeds import SeedDifference, Summary, seed_difference, summarise
 from zoo.metrics.significance import Difference, SummedScore, bootstrap_differences
 from zoo.runs.comparison.groups import Group, group
@@ -192,7 +192,8 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
         _refuse(f"no run has the split {question.split!r}", question.split, list(splits))
     measured = list({name: None for run in runs for name in run.measured(question.split)})
     if any(not run.results for run in runs):  # of predictions anything that follows from them can be had
-        measured += [name for name in ("bleu", "bleu_tok_lc", "chrf", "exact_match") if name not in measured]
+        scored = ("bleu", "bleu_tok_lc", "chrf", "exact_match", *caption_metrics())
+        measured += [name for name in scored if name not in measured]
     for name in question.metrics:
         if name not in measured:
             _refuse(f"no run has the metric {name!r} of {question.split}", name, measured)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics import CorpusScore, WrongAnswers, text_metrics
+from zoo.metrics import CorpusScore, WrongAnswers, caption_metrics, text_metrics
 from zoo.metrics.significance import SummedScore
 from zoo.runs.comparison.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items
@@ -41,7 +41,7 @@ def scorer_of(metric: str, language: str) -> SummedScore | None:
     """
     if metric == "error":
         return WrongAnswers()
-    return cast(SummedScore | None, text_metrics(language).get(metric))
+    return cast(SummedScore | None, {**text_metrics(language), **caption_metrics()}.get(metric))
 
 
 def language_of(runs: Sequence[Run]) -> str:
@@ -97,9 +97,9 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
     if without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
         notes.append(f"no p over test items: {without[0].path}{more} no predictions.jsonl")
-    signature = ""
-    if first is not None and isinstance(scorer, CorpusScore):
-        # a signature names the number of references
+    if first is None:
+        return Items(found, notes, "")
+    if isinstance(scorer, CorpusScore):
+        # its signature names the number of references
         scorer.update([first[1][0]["prediction"]], [first[1][0]["references"]])
-        signature = scorer.signature
-    return Items(found, notes, signature)
+    return Items(found, notes, getattr(scorer, "signature", ""))

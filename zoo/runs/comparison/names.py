@@ -8,8 +8,8 @@ NOT_SPECIAL = (
     *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test="),
 )
 """Beginnings of overrides that change no result, and may name folders of a machine."""
-SPEEDS = ("tokens", "images", "games")
-"""What a speed is told in, the first that was measured."""
+SPEEDS = ("captions", "tokens", "images", "games")
+"""What a speed is told in, the first that was measured; the second where none was."""
 
 
 def special(overrides: Sequence[str]) -> list[str]:
@@ -31,4 +31,4 @@ def label(results: Mapping[str, Any], of: str | None = None) -> str:
 
 def speed_unit(counted: Mapping[str, float]) -> str:
     """What a speed is told in."""
-    return next((name for name in SPEEDS if name in counted), SPEEDS[0])
+    return next((name for name in SPEEDS if name in counted), SPEEDS[1])
