@@ -73,8 +73,10 @@ class Residual(nn.Module):
 class Compact(ImageEncoder):
     """A small residual network for machines that cannot download weights: it learns with the rest.
 
-    Each stage halves the sides, so s stages make of 64 x 64 pixels a grid of 64 / 2^s. Groups are normalised,
-    not batches: what is seen in an image never depends on the others.
+    Each stage halves the sides, so s stages make of 64 x 64 pixels a grid of 64 / 2^s. Every annotation is
+    told its place, a learned linear map of x and y in [-1, 1]: filters see the same everywhere, and what is
+    left of something else could hardly be said. Groups are normalised, not batches: what is seen in an image
+    never depends on the others.
 
     Args:
         channels: of the images.
@@ -107,6 +109,7 @@ class Compact(ImageEncoder):
                 got = ", ".join(map(str, sizes))
                 raise ValueError(f"{name} must be divisible by groups={groups}, got {got}")
         self.feature_size, self.stride = feature_size, 2 ** (len(widths) + 1)
+        self.place = nn.Conv2d(2, feature_size, 1)
         stages: list[nn.Module] = []
         for width in (*widths, feature_size):
             stages += [
@@ -125,7 +128,10 @@ class Compact(ImageEncoder):
     def forward(self, images: Tensor) -> Tensor:
         """See `ImageEncoder`."""
         grid: Tensor = self.stages(2 * images - 1)
-        return grid
+        x, y = (torch.linspace(-1, 1, side) for side in grid.shape[:-3:-1])
+        places = torch.stack(torch.meshgrid(x, y, indexing="xy")).to(self.place.weight)
+        placed: Tensor = grid + self.place(places.unsqueeze(0))
+        return placed
 
 
 class PublishedEncoder(ImageEncoder):
