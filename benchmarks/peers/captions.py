@@ -1,0 +1,72 @@
+"""What both sides of `caption_training.py` share: the annotations, the captions, the loop, the clock.
+
+python <driver>.py PLACES FEATURES SECONDS PRECISION
+"""
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import torch
+from common import PAD, peak_memory
+from torch import Tensor, nn
+
+BATCH, WORDS, VOCABULARY, SIZE = 32, 12, 2633, 512
+"""Captions in a batch, tokens of each with both its ends, words known, units of every layer."""
+
+Loss = Callable[[Tensor, Tensor], Tensor]
+"""From a grid `(B, D, h, w)` and captions `(B, T)` to a scalar."""
+
+
+class Grid(NamedTuple):
+    """The annotations: places along each side, features of each."""
+
+    side: int
+    features: int
+
+
+def grid() -> Grid:
+    """What the command line asks for."""
+    return Grid(int(sys.argv[1]), int(sys.argv[2]))
+
+
+def measure(build: Callable[[Grid], tuple[nn.Module, Loss]]) -> None:
+    """Times optimiser steps and prints the median captions per second.
+
+    Args:
+        build: gives a model and its loss.
+    """
+    torch.set_num_threads(2)
+    torch.manual_seed(1)
+    size = grid()
+    annotations = torch.rand(BATCH, size.features, size.side, size.side)
+    captions = torch.randint(PAD + 4, VOCABULARY, (BATCH, WORDS))
+    model, loss = build(size)
+    model.train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
+
+    def once() -> float:
+        start = time.perf_counter()
+        with torch.autocast("cpu", torch.bfloat16, enabled=sys.argv[4] == "bf16"):
+            total = loss(annotations, captions)
+        total.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 5.0)
+        optimizer.step()
+        optimizer.zero_grad()
+        return BATCH / (time.perf_counter() - start)
+
+    once()
+    rates: list[float] = []
+    end = time.perf_counter() + float(sys.argv[3])
+    while time.perf_counter() < end or len(rates) < 3:
+        rates.append(once())
+    figures = {
+        "captions_per_second": statistics.median(rates),
+        "repeats": len(rates),
+        "parameters": sum(parameter.numel() for parameter in model.parameters()),
+        "peak_memory_mib": peak_memory(),
+    }
+    print(json.dumps(figures))
