@@ -1,7 +1,8 @@
 """Trains a model, or many: `python train.py [group=option] [key=value] [-m]`; `--help` shows the choices.
 
 Compose, check, build, fit, test, record. A single run happens in this process. Every job of a sweep gets one
-of its own, `python train.py --frozen FOLDER/config.yaml`: a resolved configuration, run in its folder.
+of its own, `python train.py --frozen FOLDER/config.yaml`: a resolved configuration, run in its folder. With
+`--weights RUN` a test of that run's checkpoint takes the place of the training: that is `zoo test`.
 """
 
 # ruff: noqa: E402 - torch is imported after the allocator was told
@@ -26,16 +27,15 @@ from zoo.config.frozen import Config, freeze, thaw
 from zoo.config.instantiate import instantiate
 from zoo.config.jobs import check_jobs
 from zoo.config.sweeps import begin_sweep, study_options
-from zoo.runs.checkpoint import read_checkpoint, strip_optimizer
+from zoo.runs.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.lock import Occupied
-from zoo.runs.predictions import write_predictions
 from zoo.runs.recording import Recording
-from zoo.runs.report import print_results
-from zoo.runs.results import results, write_results
 from zoo.runs.resume import CannotResume, discard_progress, starting_point
+from zoo.runs.retesting import CannotTest, costs_of, queue_test
 from zoo.runs.sweep import end_sweep
+from zoo.runs.testing import evaluate
 
 SCRIPT = Path(__file__).resolve()
 CONF = SCRIPT.with_name("conf")
@@ -49,7 +49,11 @@ def main() -> int:
         return run_sweep() or 0
     try:
         if asked.frozen:
-            return run(asked.frozen, resume=asked.resume)
+            return run(asked.frozen, asked.resume, asked.weights)
+        if asked.weights:
+            path = queue_test(asked.weights, asked.overrides, CONF)
+            sys.argv[1:] = ["--frozen", str(path), "--weights", str(asked.weights)]
+            return run(path, weights=asked.weights)
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
         check_jobs(jobs, asked.multirun)
         overrides, composed, config = jobs[0]
@@ -65,7 +69,7 @@ def main() -> int:
         options = study_options(jobs[0], asked.overrides)
         sweep = create_run_folder(today, config["sweep"]["name"] or "sweep")
         options += begin_sweep(jobs, sweep, asked.overrides)
-    except (ConfigError, CannotResume, Occupied, OSError) as error:
+    except (ConfigError, CannotResume, CannotTest, Occupied, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     sys.argv[:] = [str(SCRIPT), "--multirun", *asked.overrides, *options]
@@ -82,22 +86,28 @@ def run_sweep(composed: DictConfig) -> None:
     raise AssertionError("the launcher runs the jobs, in processes of their own")
 
 
-def run(path: Path, resume: bool = False) -> int:
-    """Runs a config.yaml in its folder, or goes on with it, records how it went, returns the exit code."""
+def run(path: Path, resume: bool = False, weights: Path | None = None) -> int:
+    """Runs a config.yaml in its folder, or goes on with it, records how it went, returns the exit code.
+
+    With the `weights` of another run nothing is trained, nor logged: its best checkpoint is tested.
+    """
     overrides, config = thaw(path)
     check(config)
     folder = Path(config["paths"]["run_dir"])
     last = starting_point(path, config, resume)
-    with Recording(folder, overrides) as recording:
+    with Recording(folder, overrides, tests=weights) as recording:
         if last is None:
             discard_progress(folder)
-        recording.loggers += instantiate(config["logger"], "logger").values()
-        fit_and_test(config, folder, recording.loggers, last)
+        if weights is None:
+            recording.loggers += instantiate(config["logger"], "logger").values()
+        fit_and_test(config, folder, recording.loggers, last, weights)
     return recording.exit_code
 
 
-def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path | None) -> None:
-    """Trains (on from `last` if there is one), tests the best checkpoint, and writes the results."""
+def fit_and_test(
+    config: Config, folder: Path, loggers: list[Logger], last: Path | None, weights: Path | None
+) -> None:
+    """Trains (on from `last` if there is one), unless there are `weights`; tests the best checkpoint."""
     pl.seed_everything(config["seed"], workers=True)
     data = instantiate(config["data"], "data")
     data.prepare_data()
@@ -111,37 +121,17 @@ def fit_and_test(config: Config, folder: Path, loggers: list[Logger], last: Path
     trainer = instantiate(config["trainer"], "trainer")(
         logger=loggers, callbacks=callbacks, plugins=AtomicIO(), default_root_dir=folder, inference_mode=False
     )
-    for logger in loggers:
-        logger.log_hyperparams(config)
-    trainer.fit(task, datamodule=data, ckpt_path=last, weights_only=True)
-    best = read_checkpoint(folder)
-    if trainer.is_global_zero:
-        strip_optimizer(best.path)
-    test: dict[str, float] = {}
-    if config["test"]:
-        tested = trainer.test(task, datamodule=data, ckpt_path=best.path, weights_only=True, verbose=False)
-        for part in tested:
-            test |= part
-        for split, baseline in task.controls(data).items():
-            test |= {f"{split}/{name}": value for name, value in baseline.items()}
-    if not trainer.is_global_zero:
-        return
-    if config["test"]:
-        write_predictions(folder, {split: task.predictions[split] for split in data.test_splits})
-    measured = results(
-        config=config,
-        spec=data.spec,
-        checkpoint=best,
-        folder=folder,
-        test=test,
-        test_splits=data.test_splits if config["test"] else [],
-        parameters=sum(weight.numel() for weight in task.parameters() if weight.requires_grad),
-        **throughput.totals,
-        signatures=task.signatures,
-        predictions=task.predictions.get("test", ()),
-    )
-    write_results(folder, measured)
-    print_results(measured, folder)
+    if weights is None:
+        for logger in loggers:
+            logger.log_hyperparams(config)
+        trainer.fit(task, datamodule=data, ckpt_path=last, weights_only=True)
+        best, costs = read_checkpoint(folder), throughput.totals
+        if trainer.is_global_zero:
+            strip_optimizer(best.path)
+    else:
+        best, costs = read_checkpoint(weights), costs_of(weights)
+        require_vocabulary(data.spec, best.spec)
+    evaluate(trainer, task, data, config=config, checkpoint=best, folder=folder, costs=costs)
 
 
 if __name__ == "__main__":

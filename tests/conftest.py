@@ -49,7 +49,7 @@ def start(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...,
     root, handlers, level = logging.getLogger(), logging.getLogger().handlers[:], logging.getLogger().level
 
     def run(*line: str) -> int:
-        where = [] if "--frozen" in line else [f"paths.runs_dir={runs}"]
+        where = [] if {"--frozen", "--weights"} & set(line) else [f"paths.runs_dir={runs}"]
         monkeypatch.setattr(sys, "argv", ["train.py", *line, *where])
         with warnings.catch_warnings():
             try:

@@ -1,5 +1,6 @@
-"""`zoo resume`, `zoo rerun`, `zoo clean`: which train.py they start, with what, and what they refuse."""
+"""`zoo resume`, `zoo rerun`, `zoo test`, `zoo clean`: which train.py they start and how; what they refuse."""
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -60,6 +61,47 @@ def test_rerun_starts_a_copy_in_a_new_folder(checkout: Path, run: Path, became: 
     (new,) = (path.parent for path in run.parents[1].glob("*/*/config.yaml") if path.parent != run)
     assert became == [f"{checkout}/train.py", "--frozen", f"{new}/config.yaml"]
     assert StatusFile(new).read().state is State.QUEUED
+
+
+@pytest.fixture
+def testable(run: Path) -> Path:
+    """A run whose folder looks as if it had a checkpoint."""
+    (run / "checkpoints" / "best.ckpt").touch()
+    costs = {"seconds": 1.0, "per_second": {}, "peak_memory_bytes": 1, "machine": {}}
+    (run / "results.json").write_text(json.dumps(costs))
+    return run
+
+
+def test_a_test_is_left_to_the_checkouts_own_script(
+    checkout: Path, testable: Path, became: list[str]
+) -> None:
+    line = ["decoding=greedy", "data.batch_size=1"]
+    assert _zoo("test", testable, *line, "--project", checkout).exit_code == 7
+    assert became == [f"{checkout}/train.py", "--weights", str(testable), *line]
+
+
+def test_what_cannot_be_tested_is_refused_in_one_line(
+    checkout: Path, testable: Path, became: list[str]
+) -> None:
+    def said(run: Path) -> str:
+        result = _zoo("test", run, "--project", checkout)
+        assert result.exit_code == 2
+        assert result.stderr.startswith("error: ")
+        assert result.stderr.count("\n") == 1
+        return result.stderr
+
+    mistyped = testable.with_name(testable.name.replace("_a_", "_b_"))
+    assert f"{mistyped} does not exist; did you mean {testable}?" in said(mistyped)
+    assert "is not a run's folder: it has no config.yaml" in said(testable / "checkpoints")
+    (testable / "results.json").rename(testable / "elsewhere.json")
+    assert "results.json does not exist: it says what the training took" in said(testable)
+    (testable / "checkpoints" / "best.ckpt").rename(testable / "checkpoints" / "last.ckpt")
+    assert "has no checkpoints/best.ckpt; it has checkpoints/last.ckpt" in said(testable)
+    StatusFile(testable).end(State.FAILED, exit_code=1)
+    assert "is failed: only a run that has finished can be tested once more" in said(testable)
+    (testable / "sweep.json").touch()
+    assert "is a sweep's folder: name one of the runs in it" in said(testable)
+    assert not became
 
 
 def test_the_checkout_is_found_upward(checkout: Path, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:

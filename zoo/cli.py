@@ -26,8 +26,10 @@ main = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (cli_predict.predict, cli_compare.compare, cli_runs.resume, cli_runs.rerun, cli_runs.clean):
+for verb in (cli_predict.predict, cli_compare.compare, cli_runs.resume, cli_runs.rerun):
     main.command()(verb)
+main.command("test")(cli_runs.retest)
+main.command()(cli_runs.clean)
 
 
 @main.command("list")

@@ -1,4 +1,4 @@
-"""`zoo resume`, `zoo rerun`, `zoo clean`: what can be done with a run's folder."""
+"""`zoo resume`, `zoo rerun`, `zoo test`, `zoo clean`: what can be done with a run's folder."""
 
 import os
 import sys
@@ -27,7 +27,7 @@ def resume(run: Resumable, project: Project = None) -> None:
 
             raise typer.Exit(resume_sweep(script.resolve(), run))
         _require_run(run)
-        _train(script, run / "config.yaml", "--resume")
+        _train(script, "--frozen", str(run / "config.yaml"), "--resume")
 
 
 def rerun(run: Run, project: Project = None) -> None:
@@ -37,7 +37,27 @@ def rerun(run: Run, project: Project = None) -> None:
         _require_run(run)
         from zoo.runs.copying import copy_run
 
-        _train(script, copy_run(run))
+        _train(script, "--frozen", str(copy_run(run)))
+
+
+def retest(
+    run: Run,
+    overrides: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KEY=VALUE]...",
+            help="Other settings: decoding=NAME, decoding.*, data.*, some of trainer.*",
+        ),
+    ] = None,
+    project: Project = None,
+) -> None:
+    """Test a finished run's best checkpoint, as it was trained or with other settings, in a new folder."""
+    with clear_errors():
+        script = require_checkout(project) / "train.py"
+        from zoo.runs.retesting import require_finished
+
+        require_finished(run)
+        _train(script, "--weights", str(run), *(overrides or []))
 
 
 def clean(
@@ -81,6 +101,6 @@ def _require_run(run: Path) -> None:
         raise ValueError(f"{run} is not a run's folder: it has no config.yaml")
 
 
-def _train(script: Path, config: Path, *options: str) -> NoReturn:
+def _train(script: Path, *options: str) -> NoReturn:
     """Becomes train.py: signals reach it, and its exit code is this command's."""
-    os.execv(sys.executable, [sys.executable, str(script), "--frozen", str(config), *options])
+    os.execv(sys.executable, [sys.executable, str(script), *options])

@@ -78,6 +78,7 @@ def _with(key: str, value: Any) -> dict[str, Any]:
         ("trainer.gradient_clip_val", 1.0),
         ("trainer.gradient_clip_algorithm", "value"),
         ("trainer.accumulate_grad_batches", 2),
+        ("trainer.limit_test_batches", 2),
     ],
 )
 def test_the_hash_covers_whatever_changes_a_result(key: str, value: Any) -> None:
@@ -153,6 +154,7 @@ def test_every_field(tmp_path: Path) -> None:
         per_second={"tokens": 1000.0},
         peak_memory_bytes=99,
         signatures={"bleu": "nrefs:1"},
+        seconds_of_test=0.5,
     )
     assert "bleu_by_source_words" not in written
     write_results(tmp_path, written)
@@ -160,7 +162,16 @@ def test_every_field(tmp_path: Path) -> None:
     assert read == written
     assert set(read) == {
         *("experiment", "name", "sweep", "seed", "checkpoint", "test", "test_unseen", "val", "parameters"),
-        *("seconds", "per_second", "peak_memory_bytes", "machine", "versions", "commit", "test_hash"),
+        *(
+            "seconds",
+            "seconds_of_test",
+            "per_second",
+            "peak_memory_bytes",
+            "machine",
+            "versions",
+            "commit",
+            "test_hash",
+        ),
         *("vocabulary_hash", "config_hash", "signatures"),
     }
     assert read["checkpoint"] == {

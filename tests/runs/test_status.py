@@ -36,7 +36,7 @@ def test_the_file_holds_exactly_the_agreed_fields(tmp_path: Path) -> None:
     written = json.loads((tmp_path / "status.json").read_text())
     assert set(written) == {
         *("state", "exit_code", "exception", "start", "end", "overrides", "host", "pid", "heartbeat"),
-        "progress",
+        *("progress", "tests"),
     }
     assert written["state"] == "running"
 

@@ -22,12 +22,14 @@ def command_line() -> argparse.Namespace:
     """What was typed: Hydra's own options and overrides in any order, and `--frozen`.
 
     Returns:
-        Hydra's options; `frozen`, a config.yaml to run; `resume`, whether to go on with that run; `shows`,
-        whether Hydra shall only show something.
+        Hydra's options; `frozen`, a config.yaml to run; `resume`, whether to go on with that run;
+        `weights`, a run whose checkpoint is tested instead of training anything; `shows`, whether Hydra
+        shall only show something.
     """
     parser = get_args_parser()
     parser.add_argument("--frozen", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--resume", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--weights", type=Path, metavar="RUN", help=argparse.SUPPRESS)
     asked = parser.parse_intermixed_args()
     asked.shows = any((asked.help, asked.hydra_help, asked.cfg, asked.info, asked.shell_completion))
     if asked.config_path or asked.config_name or asked.experimental_rerun:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from zoo.config.check import check
 from zoo.config.compose import Job
 from zoo.config.disk import check_disk
+from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import ConfigError, Problem
 from zoo.config.sweeps import check_sweep
@@ -25,21 +26,24 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
     check_disk([job.config for job in jobs] * trials)
     if multirun:
         check_sweep(jobs)
-    _check_files(jobs)
+    check_files([job.config for job in jobs])
 
 
-def _check_files(jobs: Sequence[Job]) -> None:
+def check_files(configs: Sequence[Config]) -> None:
     """Refuses data whose files are missing and cannot be downloaded.
+
+    Args:
+        configs: checked.
 
     Raises:
         ConfigError: names the files.
     """
     # Jobs of a sweep mostly share their data, but for the order of batches.
-    described = {json.dumps({**job.config["data"], "seed": 0}, default=str): job.config for job in jobs}
+    described = {json.dumps({**config["data"], "seed": 0}, default=str): config for config in configs}
     for config in described.values():
-        check_files = getattr(instantiate(config["data"], "data"), "check_files", None)
+        look = getattr(instantiate(config["data"], "data"), "check_files", None)
         try:
-            if check_files is not None:
-                check_files()
+            if look is not None:
+                look()
         except FileNotFoundError as error:
             raise ConfigError([Problem("data", str(error))]) from error

@@ -110,12 +110,17 @@ def _unreadable(text: str, error: Exception) -> str:
     return f"cannot be read: {reason}; special characters need quotes: {key}='\"...\"'"
 
 
-def _options(group: str, searchpath: list[str]) -> list[str]:
-    """The files of a group; none where there is no such group."""
+def options_of(group: str, searchpath: Sequence[str] = ()) -> list[str]:
+    """The files of a group; none where there is no such group.
+
+    Args:
+        group: its folder.
+        searchpath: overrides that name further folders of configuration files.
+    """
     if not group or group.split("/")[0] == "hydra":
         return []
     loader = GlobalHydra.instance().config_loader()
-    return sorted(loader.get_group_options(group, config_name="train", overrides=searchpath))
+    return sorted(loader.get_group_options(group, config_name="train", overrides=list(searchpath)))
 
 
 def _groups(holder: str) -> list[str]:
@@ -135,7 +140,7 @@ def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None
             f"(a list of values is written {name}=[{values}])"
         )
     value = override.value()
-    options = _options(key, searchpath)
+    options = options_of(key, searchpath)
     if override.is_delete():
         choose = f"; choose with {key}=NAME; allowed: {', '.join(options)}" if options else ""
         return f"a run cannot do without{choose}" if options or key in Settings.__annotations__ else None
@@ -156,7 +161,7 @@ def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None
 def _written_with_a_dot(key: str, value: object, searchpath: list[str]) -> str | None:
     """`model.recurrent=lstm` where `model/recurrent=lstm` is meant."""
     group = key.replace(".", "/")
-    options = _options(group, searchpath) if group != key and isinstance(value, str) else []
+    options = options_of(group, searchpath) if group != key and isinstance(value, str) else []
     if not options:
         return None
     nearest = "" if value in options else unknown(str(value), options)

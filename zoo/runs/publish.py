@@ -82,9 +82,13 @@ def publish(runs: Sequence[Path], project: Path) -> None:
     """
     for run in runs:
         results = json.loads((run / "results.json").read_text(encoding="utf-8"))
-        typed = StatusFile(run).read().overrides
-        results["overrides"] = special(typed)
-        results["learning_curve"] = _validation_curve(run / "metrics.csv", results["checkpoint"]["metric"])
+        status = StatusFile(run).read()
+        results["overrides"] = special(status.overrides)
+        # What was learned in another run has its curve, as long as that lies where it lay.
+        trained = run if status.tests is None else (run / results["checkpoint"]["file"]).resolve().parents[1]
+        if trained == run or (trained / "metrics.csv").exists():
+            metric = results["checkpoint"]["metric"]
+            results["learning_curve"] = _validation_curve(trained / "metrics.csv", metric)
         if "bleu_tok_lc" in results.get("test", {}) and "bleu_by_source_words" not in results:
             predictions = read_predictions(run / "predictions.jsonl")  # an earlier version's run
             results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"])
@@ -113,15 +117,18 @@ def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
     lengths, curves = {}, {}
     for recipe, seeds in recipes.items():
         label = recipe if len(seeds) == 1 else f"{recipe}, mean of {len(seeds)} seeds"
-        by_length, learning = ([seed[kind] for seed in seeds] for kind in _FIGURES)
+        by_length, learning = ([seed[kind] for seed in seeds if kind in seed] for kind in _FIGURES)
         lengths[label] = (
             by_length[0]["mean_length"],
             _mean([by["bleu"] for by in by_length]),
             by_length[0]["sentences"],
         )
-        curves[label] = _mean_curve(learning)
+        if learning:  # that of a run which was only tested may be gone
+            curves[label] = _mean_curve(learning)
     title = "Multi30k test 2016: BLEU by source length"
     write_bytes(pictures / "bleu_by_length.png", png(draw_bleu_by_length(lengths, title=title)))
+    if not curves:
+        return
     figure = draw_learning_curve(curves, metric="val/bleu (greedy)", steps="minutes of wall time")
     write_bytes(pictures / "learning_curve.png", png(figure))
 

@@ -32,6 +32,7 @@ class Recording:
     Args:
         folder: the run's folder.
         overrides: what was typed beyond the default configuration.
+        tests: the folder of the run whose checkpoint is only tested here; None where one is trained.
 
     Attributes:
         loggers: those to be closed, filled in by the run.
@@ -41,10 +42,11 @@ class Recording:
         Occupied: on entering, another process runs this folder.
     """
 
-    def __init__(self, folder: Path, overrides: Sequence[str]) -> None:
+    def __init__(self, folder: Path, overrides: Sequence[str], tests: Path | None = None) -> None:
         self.loggers: list[Logger] = []
         self.exit_code = 0
         self._folder, self._overrides = folder, overrides
+        self._tests = None if tests is None else str(tests.resolve())
         self._status = StatusFile(folder)
         self._leads = rank_zero_only.rank == 0  # type: ignore[attr-defined]
         self._held = ExitStack()
@@ -57,7 +59,7 @@ class Recording:
         if self._leads:
             remove_partials(self._folder)
             log_to(self._folder / "train.log")
-            self._status.start(self._overrides)
+            self._status.start(self._overrides, tests=self._tests)
         PREEMPTION.deferred = False
         return self
 
@@ -85,7 +87,7 @@ class Recording:
         except OSError as failed:
             log.error("status.json could not be written, the run will read as killed: %s", failed)
         log.info("%s: %s", state, self._folder)
-        if state is State.PREEMPTED:
+        if state is State.PREEMPTED and self._tests is None:
             log.info("zoo resume %s goes on with it", self._folder)
 
 

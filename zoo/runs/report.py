@@ -65,6 +65,11 @@ def print_results(results: Mapping[str, Any], folder: Path) -> None:
     notes = {
         "checkpoint": f"{best['file']}: {best['metric']} {best['value']:.4g} at step {best['step']}",
         "training": f"{timedelta(seconds=round(results['seconds']))}, {speed}",
+        **(
+            {"test": str(timedelta(seconds=round(results["seconds_of_test"])))}
+            if "seconds_of_test" in results
+            else {}
+        ),
         "parameters": f"{results['parameters']:,}",
         "run": str(folder),
     }

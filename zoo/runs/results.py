@@ -63,6 +63,8 @@ def results(
     per_second: Mapping[str, float],
     peak_memory_bytes: int,
     signatures: Mapping[str, str],
+    seconds_of_test: float | None = None,
+    trained_on: Mapping[str, Any] | None = None,
     predictions: Sequence[Mapping[str, Any]] = (),
 ) -> dict[str, Any]:
     """Everything that results.json says.
@@ -77,8 +79,10 @@ def results(
         parameters: trainable parameters.
         seconds: wall-clock time of the fit, validation included.
         per_second: what was processed per second of training.
-        peak_memory_bytes: the most memory used.
+        peak_memory_bytes: the most memory used in training.
         signatures: how each metric was computed, by its name.
+        seconds_of_test: wall-clock time of the test of all splits; None when there was none.
+        trained_on: the machine of the training, to which its costs belong; this one by default.
         predictions: of the split `test`; where these are of a language, BLEU by source length is part of the
             results.
     """
@@ -99,9 +103,10 @@ def results(
         "val": _strip(checkpoint.metrics, "val"),
         "parameters": parameters,
         "seconds": seconds,
+        **({} if seconds_of_test is None else {"seconds_of_test": seconds_of_test}),
         "per_second": dict(per_second),
         "peak_memory_bytes": peak_memory_bytes,
-        "machine": machine(),
+        "machine": machine() if trained_on is None else dict(trained_on),
         "versions": versions(),
         "commit": commit(),
         "test_hash": spec.test_hash,
@@ -132,6 +137,8 @@ def hashed_config(config: Mapping[str, Any]) -> Any:
         data["images"] = {key: value for key, value in images.items() if key != "path"}
     chosen["data"] = data
     chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER}
+    if (share := trainer.get("limit_test_batches")) is not None:  # which all but trials leave alone
+        chosen["limit_test_batches"] = share
     if averaging := (config.get("callbacks") or {}).get("averaging"):
         chosen["averaging"] = averaging
     roots = tuple(str(path) for path in (config.get("paths") or {}).values() if path)
@@ -139,7 +146,7 @@ def hashed_config(config: Mapping[str, Any]) -> Any:
 
 
 def machine() -> dict[str, Any]:
-    """What the run ran on."""
+    """What this process runs on."""
     gpus = [torch.cuda.get_device_name(number) for number in range(torch.cuda.device_count())]
     return {
         "system": platform.platform(),

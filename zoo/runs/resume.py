@@ -50,10 +50,12 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
         config: its configuration, as it is now.
 
     Raises:
-        CannotResume: it is finished, running, or diverged, or its configuration was changed.
+        CannotResume: it is finished, running, or diverged, only tests another run, or its configuration was
+            changed.
     """
     status = StatusFile(folder)
-    state = status.read().state if status.path.exists() else State.KILLED
+    said = status.read() if status.path.exists() else None
+    state = State.KILLED if said is None else said.state
     if state is State.FINISHED:
         raise CannotResume(f"{folder} is finished; `zoo rerun` repeats it in a new folder")
     if state is State.RUNNING:
@@ -63,6 +65,8 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
             f"{folder} diverged, and would again: train with other settings (`zoo rerun` repeats it as it"
             " was, in a new folder)"
         )
+    if said is not None and said.tests is not None:
+        raise CannotResume(f"{folder} is a test of {said.tests}: `zoo test` does it again")
     last = folder / LAST
     if not last.exists():
         return None  # `discard_progress` then puts it back to its beginning

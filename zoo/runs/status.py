@@ -69,6 +69,7 @@ class Status:
         pid: the process.
         heartbeat: the last sign of life.
         progress: of the training; None before it begins.
+        tests: the folder of the run whose checkpoint is only tested here; None where one is trained.
     """
 
     state: State
@@ -81,6 +82,7 @@ class Status:
     pid: int
     heartbeat: str
     progress: Progress | None = None
+    tests: str | None = None
 
 
 class StatusFile:
@@ -93,8 +95,10 @@ class StatusFile:
     def __init__(self, folder: Path) -> None:
         self.path = Path(folder) / "status.json"
 
-    def start(self, overrides: Sequence[str] = (), state: State = State.RUNNING) -> None:
-        """Records that this process runs (or queues) the run."""
+    def start(
+        self, overrides: Sequence[str] = (), state: State = State.RUNNING, *, tests: str | None = None
+    ) -> None:
+        """Records that this process runs (or queues) the run; see `Status`."""
         now = _now()
         self._write(
             Status(
@@ -107,6 +111,7 @@ class StatusFile:
                 host=socket.gethostname(),
                 pid=os.getpid(),
                 heartbeat=now,
+                tests=tests,
             )
         )
 

@@ -366,3 +366,12 @@ def test_many_comparisons_are_warned_of(sweep: Path) -> None:
     assert not any("Bonferroni" in line for line in table.notes(compare(sweep)))
     make_run(sweep / "wide", model={"size": 16})
     assert any("divide 0.05 by 2" in line for line in table.notes(compare(sweep)))
+
+
+def test_a_run_that_was_not_tested_says_how_to(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "a")
+    results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+    del results["test"]
+    (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    (found,) = find_runs([run])
+    assert (found.state, found.left_out) == ("finished", f"it was not tested: `zoo test {run}` does that")

@@ -61,6 +61,10 @@ class Run:
         return None if value is None or not math.isfinite(value) else float(value)
 
 
+class _NotTested(ValueError):
+    """A run that was trained with `test=false`."""
+
+
 def find_runs(paths: Sequence[Path]) -> list[Run]:
     """Every run that is named or lies below a named folder, once, in that order.
 
@@ -119,7 +123,10 @@ def _read(path: Path) -> Run:
                 reason = (status.exception or "").partition("\n")[0]
                 return Run(path, state, reason or f"it is {state}", {}, overrides)
         if (path / _RESULTS).is_file():
-            return Run(path, state, None, _results(path / _RESULTS), overrides)
+            try:
+                return Run(path, state, None, _results(path / _RESULTS), overrides)
+            except _NotTested as error:
+                return Run(path, state, str(error), {}, overrides)
         if (path / _STATUS).is_file():
             return Run(path, state, f"it was not tested: there is no {_RESULTS}", {}, overrides)
         return Run(path, "predictions")
@@ -139,6 +146,7 @@ def _results(path: Path) -> dict[str, Any]:
 
     Raises:
         ValueError: it is not one of ours; the message says why.
+        _NotTested: it is, but its test was left for later.
     """
     try:
         results = json.loads(path.read_text(encoding="utf-8"))
@@ -146,6 +154,8 @@ def _results(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is no JSON: {error}") from error
     if not isinstance(results, dict):
         raise ValueError(f"{path} is not the results of a run: an object is needed")
+    if "val" in results and "test" not in results:
+        raise _NotTested(f"it was not tested: `zoo test {path.parent}` does that")
     for key, kind in (("config_hash", str), ("test", dict), ("seed", int)):
         if not isinstance(results.get(key), kind):
             what = f"got {results[key]!r}" if key in results else "there is none"

@@ -1,0 +1,80 @@
+"""The end of every run: a checkpoint is tested, and all that it is worth is written into the run's folder."""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+
+from zoo.config.frozen import Config
+from zoo.runs.checkpoint import Checkpoint, CheckpointError
+from zoo.runs.predictions import write_predictions
+from zoo.runs.report import print_results
+from zoo.runs.results import results, write_results
+from zoo.tasks.task import Task
+
+
+def evaluate(
+    trainer: pl.Trainer,
+    task: Task,
+    data: Any,
+    *,
+    config: Config,
+    checkpoint: Checkpoint,
+    folder: Path,
+    costs: Mapping[str, Any],
+) -> None:
+    """Tests a checkpoint, unless the tests shall wait, and writes results.json and predictions.jsonl.
+
+    What is drawn at random in a test begins with the run's seed: it depends on nothing but the weights.
+
+    Args:
+        trainer: tests, and says which process writes.
+        task: gets the checkpoint's weights.
+        data: the data module, set up.
+        config: the run's.
+        checkpoint: what is tested.
+        folder: the run's.
+        costs: seconds, per_second and peak_memory_bytes of the training, see `results`.
+
+    Raises:
+        CheckpointError: the weights are those of another network.
+    """
+    try:
+        task.load_state_dict(checkpoint.state_dict)
+    except RuntimeError as error:  # one line for each weight that does not fit, under a title
+        raise CheckpointError(
+            f"{checkpoint.path} does not fit the network that this data needs: "
+            + str(error).splitlines()[1].strip()
+        ) from error
+    test: dict[str, float] = {}
+    seconds = None
+    if config["test"]:
+        pl.seed_everything(config["seed"], workers=True, verbose=False)
+        began = time.perf_counter()
+        for part in trainer.test(task, datamodule=data, verbose=False):
+            test |= part
+        seconds = time.perf_counter() - began
+        for split, baseline in task.controls(data).items():
+            test |= {f"{split}/{name}": value for name, value in baseline.items()}
+    if not trainer.is_global_zero:
+        return
+    splits = data.test_splits if config["test"] else []
+    if config["test"]:
+        write_predictions(folder, {split: task.predictions[split] for split in splits})
+    measured = results(
+        config=config,
+        spec=data.spec,
+        checkpoint=checkpoint,
+        folder=folder,
+        test=test,
+        test_splits=splits,
+        parameters=sum(weight.numel() for weight in task.parameters() if weight.requires_grad),
+        **costs,
+        seconds_of_test=seconds,
+        signatures=task.signatures,
+        predictions=task.predictions.get("test", ()),
+    )
+    write_results(folder, measured)
+    print_results(measured, folder)
