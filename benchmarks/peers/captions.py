@@ -33,11 +33,12 @@ def grid() -> Grid:
     return Grid(int(sys.argv[1]), int(sys.argv[2]))
 
 
-def measure(build: Callable[[Grid], tuple[nn.Module, Loss]]) -> None:
+def measure(build: Callable[[Grid], tuple[nn.Module, Loss]], *, fused: bool) -> None:
     """Times optimiser steps and prints the median captions per second.
 
     Args:
         build: gives a model and its loss.
+        fused: whether the optimiser is.
     """
     torch.set_num_threads(2)
     torch.manual_seed(1)
@@ -46,7 +47,7 @@ def measure(build: Callable[[Grid], tuple[nn.Module, Loss]]) -> None:
     captions = torch.randint(PAD + 4, VOCABULARY, (BATCH, WORDS))
     model, loss = build(size)
     model.train()
-    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4)
+    optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=fused)
 
     def once() -> float:
         start = time.perf_counter()

@@ -50,4 +50,4 @@ def build(grid: Grid) -> tuple[nn.Module, Loss]:
 
 
 if __name__ == "__main__":
-    measure(build)
+    measure(build, fused=False)

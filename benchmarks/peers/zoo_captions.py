@@ -70,4 +70,4 @@ def build(grid: Grid) -> tuple[nn.Module, Loss]:
 
 
 if __name__ == "__main__":
-    measure(build)
+    measure(build, fused=True)  # as conf/optimizer/adam.yaml

@@ -2,5 +2,6 @@
 
 from zoo.kernels.cross_entropy import linear_cross_entropy
 from zoo.kernels.dropout import Dropout
+from zoo.kernels.repeated_linear import RepeatedLinear
 
-__all__ = ["Dropout", "linear_cross_entropy"]
+__all__ = ["Dropout", "RepeatedLinear", "linear_cross_entropy"]

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from zoo.attention import Attended, Location, Memory
 from zoo.batch import Padded
 from zoo.decoding import Step
-from zoo.kernels import Dropout
+from zoo.kernels import Dropout, RepeatedLinear
 from zoo.networks.decoded import Decoded
 from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Positions
@@ -145,15 +145,16 @@ class LstmDecoder(CaptionDecoder):
     def step(self, embedded: Tensor, state: LstmState, source: Source) -> Stepped:
         """See `CaptionDecoder`."""
         embedded = self.dropout(embedded)
-        new, context, read = self._advance(self.T_y(embedded), state, source)
+        new, context, read = self._advance(self.T_y(embedded), state, source, self.T_hz)
         return Stepped(self._features(embedded, new.hidden, context), new, read.weights)
 
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
         """See `CaptionDecoder`."""
         embedded = self.dropout(embedded)
         states, contexts, readings = [self.init_state(source)], [], []
+        T_hz = RepeatedLinear(self.T_hz.weight)
         for of_word in self.T_y(embedded).split(1, 1):
-            state, context, read = self._advance(of_word, states[-1], source)
+            state, context, read = self._advance(of_word, states[-1], source, T_hz)
             states.append(state)
             contexts.append(context)
             readings.append(read)
@@ -162,12 +163,12 @@ class LstmDecoder(CaptionDecoder):
         return _decoded(features, hidden[:, :-1], readings)
 
     def _advance(
-        self, of_word: Tensor, state: LstmState, source: Source
+        self, of_word: Tensor, state: LstmState, source: Source, T_hz: Callable[[Tensor], Tensor]
     ) -> tuple[LstmState, Tensor, Attended]:
         """From the word's part `(B, W, 4n)`: the new state, the gated context `(B, W, D)`, the reading."""
         read = self.read(state.hidden, source, state.selection)
         context = self.f_beta(state.hidden).sigmoid() * read.context
-        gates = of_word + self.T_hz(torch.cat([state.hidden, context], -1))
+        gates = of_word + T_hz(torch.cat([state.hidden, context], -1))
         i, f, o, g = gates.chunk(4, -1)
         cell = f.sigmoid() * state.cell + i.sigmoid() * g.tanh()
         return LstmState(o.sigmoid() * cell.tanh(), cell, read.state), context, read
@@ -361,7 +362,10 @@ class ShowAttendTell(nn.Module):
 
     def encode(self, grid: Tensor) -> Any:
         """What the decoder needs of a grid `(B, D, h, w)`; its places are taken row by row."""
-        annotations = grid.to(self.output.weight.dtype).flatten(2).mT.contiguous()
+        kind = grid.device.type
+        mixed = torch.is_autocast_enabled(kind)  # which would otherwise cast them at every word
+        precision = torch.get_autocast_dtype(kind) if mixed else self.output.weight.dtype
+        annotations = grid.to(precision).flatten(2).mT.contiguous()
         return self.decoder.prepare(annotations)
 
     def init_state(self, memory: Any) -> Any:

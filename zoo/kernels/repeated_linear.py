@@ -1,0 +1,76 @@
+"""A linear map that a loop over time applies again and again."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import Function, once_differentiable
+
+Steps = list[tuple[Tensor, Tensor]]
+
+
+class RepeatedLinear:
+    """`W x` for many x, one after the other, whose gradient for W is found in one product.
+
+    Autograd would make a gradient of W's size at each step and add it to the others: for the few rows of a
+    step, that is mostly reading and writing memory. Here steps keep their x and the gradient that comes back
+    to them, and what stands before all of them, so that it comes last in the backward pass, multiplies these
+    together.
+
+        W = RepeatedLinear(layer.weight)
+        for x in steps:
+            y = W(x)
+
+    Args:
+        weight: W, `(output_size, input_size)`.
+    """
+
+    def __init__(self, weight: Tensor) -> None:
+        kind = weight.device.type
+        if torch.is_autocast_enabled(kind):  # which would otherwise cast it at each step
+            weight = weight.to(torch.get_autocast_dtype(kind))
+        self._steps: Steps = []
+        self._weight: Tensor = _Before.apply(weight, self._steps)
+
+    def __call__(self, x: Tensor) -> Tensor:
+        """`(*, input_size)` to `(*, output_size)`."""
+        y: Tensor = _Step.apply(x.to(self._weight.dtype), self._weight, self._steps)
+        return y
+
+
+class _Before(Function):
+    """W as it is; its backward pass runs after those of all steps."""
+
+    @staticmethod
+    def forward(ctx: Any, weight: Tensor, steps: Steps) -> Tensor:
+        ctx.steps = steps
+        ctx.set_materialize_grads(False)  # steps give none
+        return weight.view_as(weight)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, _: None) -> tuple[Tensor | None, None]:
+        if not ctx.steps:
+            return None, None
+        gradients, inputs = (
+            torch.cat([row.flatten(0, -2) for row in rows]) for rows in zip(*ctx.steps, strict=True)
+        )
+        ctx.steps.clear()
+        return gradients.mT @ inputs, None
+
+
+class _Step(Function):
+    """`W x`, whose backward pass leaves W's gradient for later."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        ctx.steps = steps
+        return x @ weight.mT
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        x, weight = ctx.saved_tensors
+        ctx.steps.append((gradient, x))
+        return gradient @ weight, None, None
