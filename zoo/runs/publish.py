@@ -245,7 +245,7 @@ def _controls(
 
 
 def _digits(metric: str) -> int:
-    return 1 if metric in _TO_100 else 3
+    return 1 if metric in _TO_100 else 4 if metric.startswith("error") else 3
 
 
 def _effects(groups: Sequence[Sequence[Mapping[str, Any]]], columns: Sequence[tuple[str, str]]) -> str:
