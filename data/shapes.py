@@ -5,6 +5,11 @@ caption names two of them and a relation: `a red circle left of a blue square`. 
 before that begins, which is what lies in a column further left, for two things of one column always overlap;
 the same holds for right of, above and below. Every ordered pair and every relation that holds between its
 things is a true caption, and there is no other.
+
+No two things of a scene are of one size, and who learns is told of the largest first, then of the next: as
+people speak of what stands out. Without an order nobody could know of which thing the next word will be
+until it is said, and a decoder that looks before it hears its last word (Xu et al. 2015) could only look at
+all of them.
 """
 
 import hashlib
@@ -100,7 +105,7 @@ class _Layout(NamedTuple):
         tops, lefts, sizes: `(B, M)` pixels.
         shades: `(B, M)`, brightness in 256ths.
         ground: `(B,)`, the grey of the background.
-        chosen: `(B,)`, a random number, from 0 to 2**16, that chooses one caption.
+        chosen: `(B,)`, a random number, from 0 to 2**16, that chooses a relation to tell.
     """
 
     there: NDArray[np.bool_]
@@ -131,13 +136,11 @@ class Scenes(CaptionSplit):
         """
         self._split, self._count, self._size, self._key = split, count, size, key
         self._cell = size // _CELLS
-        # (0.85 / 3) ** 2: the largest box is 8 % of the image
-        self._sizes = np.arange(int(0.65 * self._cell), int(0.85 * self._cell) + 1)
+        # (0.945 / 3) ** 2: the largest box is 10 % of the image
+        self._sizes = (np.array([0.57, 0.76, 0.945]) * self._cell).astype(np.int64)
+        largest = int(self._sizes[-1])
         self._stamps = np.stack(
-            [
-                np.stack([_stamp(shape, int(size), int(self._sizes[-1])) for size in self._sizes])
-                for shape in SHAPES
-            ]
+            [np.stack([_stamp(shape, int(size), largest) for size in self._sizes]) for shape in SHAPES]
         )
 
     def __len__(self) -> int:
@@ -152,20 +155,22 @@ class Scenes(CaptionSplit):
             relation,
             np.take_along_axis(layout.kinds[scenes], other[:, None], 1)[:, 0],
         )
-        counts = np.bincount(scenes, minlength=len(layout.chosen))
-        starts = np.cumsum(counts) - counts
         truths = self._described(layout, scenes, one, relation, other, said)
+        first, second = np.argsort(np.where(layout.there, -layout.sizes, 0), axis=1)[:, :2].T
+        told = np.flatnonzero((one == first[scenes]) & (other == second[scenes]))
+        counts = np.bincount(scenes[told], minlength=len(layout.chosen))
+        starts = np.cumsum(counts) - counts
         return Items(
             pixels=self._drawn(layout) if pixels else None,
             features=None,
-            sentences=said[starts + (layout.chosen * counts >> 16)],
+            sentences=said[told[starts + (layout.chosen * counts >> 16)]],
             references=[list(truth.boxes) for truth in truths],
             names=[f"{self._split} {row}" for row in chosen.rows],
             truths=truths,
         )
 
     def to_train_on(self, usable: NDArray[np.bool_]) -> "Scenes":
-        """See `CaptionSplit`: every scene with one of its captions, drawn anew with the scene."""
+        """See `CaptionSplit`: every scene with a caption of its largest things, drawn anew with it."""
         if not usable.all():
             raise ValueError("maximum_length must hold every caption of the scenes: 9 tokens")
         return self
@@ -197,7 +202,7 @@ class Scenes(CaptionSplit):
         def drawn(bound: int) -> Ints:
             return np.column_stack([draws.below(bound) for _ in range(_MOST)])
 
-        sizes = self._sizes[drawn(len(self._sizes))]
+        sizes = self._sizes[distinct(draws, len(self._sizes), _MOST)]
         room = self._cell - sizes + 1
         return _Layout(
             there=np.arange(_MOST) < number[:, None],
@@ -224,7 +229,7 @@ class Scenes(CaptionSplit):
         for thing in range(_MOST):
             colour, shape = np.divmod(layout.kinds[:, thing], len(SHAPES))
             paint = (palette[colour] * layout.shades[:, thing, None] >> 8).astype(np.uint8)
-            covered = self._stamps[shape, layout.sizes[:, thing] - self._sizes[0]]
+            covered = self._stamps[shape, np.searchsorted(self._sizes, layout.sizes[:, thing])]
             covered = (covered & layout.there[:, thing, None, None])[:, None]
             place = (scenes, slice(None), layout.tops[:, thing], layout.lefts[:, thing])
             windows[place] = np.where(covered, paint[:, :, None, None], windows[place])

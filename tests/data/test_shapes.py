@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from data.batching import EpochRows
 from data.caption_set import Items, Wanted
 from data.captions import CaptionData
-from data.shapes import COLOURS, KINDS, RELATIONS, Shapes
+from data.shapes import COLOURS, KINDS, RELATIONS, Scenes, Shapes
 from data.vocabulary import Words
 from zoo.batch import Box, CaptionBatch
 
@@ -68,7 +68,7 @@ def test_what_is_true_is_what_the_boxes_show(size: int) -> None:
         for left, top, right, bottom in found.values():
             assert 0 <= left < right <= 1
             assert 0 <= top < bottom <= 1
-            assert 0.03 < (right - left) * (bottom - top) <= 0.1, "at most a tenth of the image"
+            assert 0.02 < (right - left) * (bottom - top) <= 0.1, "at most a tenth of the image"
     assert counts == {2, 3}
 
 
@@ -97,6 +97,23 @@ def test_the_boxes_hold_what_they_name_and_nothing_lies_outside() -> None:
         assert len(np.unique(pixels[:, outside])) == 1
 
 
+def test_what_is_learned_names_the_largest_first() -> None:
+    made = items(split="train")
+    assert made.truths is not None
+    relations = set()
+    for sentence, truth in zip(made.sentences, made.truths, strict=True):
+        text = Scenes.sentences[sentence]
+        boxes = truth.boxes[text]
+        widths = sorted((box[2] - box[0] for box in things(dict(truth.boxes)).values()), reverse=True)
+        assert len({round(48 * width) for width in widths}) == len(widths), "no two are of one size"
+        first, second = boxes[1], boxes[-1]
+        assert first is not None
+        assert second is not None
+        assert [first[2] - first[0], second[2] - second[0]] == pytest.approx(widths[:2])
+        relations.add(next(relation for relation in RELATIONS if relation in text))
+    assert relations == set(RELATIONS)
+
+
 def test_a_scene_depends_on_its_key_alone() -> None:
     whole = items(60, split="train", epoch=3)
     made = Shapes(train=100).splits(Wanted(48, Path("unused"), 1))["train"]
@@ -118,7 +135,7 @@ def test_only_scenes_to_train_on_depend_on_seed_and_epoch() -> None:
 
 def test_the_pixels_never_change() -> None:
     made = Shapes(test=40).splits(Wanted(48, Path("unused"), 9))["test"]
-    assert made.content_hash()[:16] == "fd4590d02b0e8e80"
+    assert made.content_hash()[:16] == "b11eccffb8bb343d"
 
 
 def module(**options: Any) -> CaptionData:
