@@ -11,6 +11,8 @@ from small_run import IMAGES, draw_picture, make_recogniser, make_run
 
 import zoo
 from zoo import recogniser as module
+from zoo.attention import RandomPolicy
+from zoo.figures import glimpse_sheet
 from zoo.image import as_float, read_image
 from zoo.recogniser import Recogniser, plot_glimpses
 from zoo.runs.checkpoint import CheckpointError
@@ -59,6 +61,21 @@ def test_what_is_said_is_what_the_network_says(run: Path, pictures: list[Path]) 
     assert [recogniser(picture) for picture in pictures] == [one.label for one in best]
     assert len({one.label for one in best}) > 1, "the test's model has no opinion"
     assert not recogniser.task.training
+
+
+def test_places_at_random_are_the_same_ones_in_every_answer(run: Path, pictures: list[Path]) -> None:
+    recogniser: Any = zoo.load(run)
+    recogniser.task.network.policy = recogniser.task.policy = RandomPolicy(state_size=1)
+    before = torch.random.get_rng_state()
+    found = recogniser.predict(pictures)
+    assert recogniser.predict(pictures) == found
+    drawn: dict[str, Any] = {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "glimpse_sheet", lambda groups: drawn.update(groups) or glimpse_sheet(groups))
+        plot_glimpses({"run": recogniser}, pictures, run / "random.png")
+    shown = [(path.prediction, path.probability) for path in drawn["run"]]
+    assert shown == [(label, pytest.approx(probability)) for ((label, probability),) in found]
+    assert torch.equal(torch.random.get_rng_state(), before), "what others draw stays as it was"
 
 
 def test_more_classes_than_there_are_is_all_of_them(run: Path, pictures: list[Path]) -> None:

@@ -1,6 +1,7 @@
 """Recognises pictures with a trained model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -53,7 +54,7 @@ class Recogniser(PicturePredictor[RecognitionTask]):
             raise ValueError(f"nbest must be at least 1, got {nbest}")
         found = []
         for images in self.read(pictures).split(TOGETHER) if pictures else ():
-            with torch.no_grad(), self.autocast():
+            with torch.no_grad(), self.autocast(), _same_places():
                 logits = self.task.network.recognise(as_float(images).to(self.task.device)).logits[:, 0]
             probabilities, classes = logits.float().softmax(-1).sort(-1, descending=True)
             found += [
@@ -116,7 +117,7 @@ def plot_glimpses(
             raise ValueError(f"cannot draw {path}: the model of {name} sees whole images, without glimpses")
     groups = {}
     for name, recogniser in recognisers.items():
-        with recogniser.autocast():
+        with recogniser.autocast(), _same_places():
             groups[name] = recogniser.task.paths(as_float(recogniser.read(pictures)))
     path = Path(path)
     try:
@@ -124,3 +125,11 @@ def plot_glimpses(
     except ValueError as error:  # the models do not look alike
         raise ValueError(f"cannot draw {path}: {error}") from error
     write_bytes(path, render(sheet, path.suffix[1:].lower()))
+
+
+@contextmanager
+def _same_places() -> Iterator[None]:
+    """A policy that looks anywhere looks where it did before: answers repeat, and drawings show theirs."""
+    with torch.random.fork_rng():
+        torch.manual_seed(1)
+        yield

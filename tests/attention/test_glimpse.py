@@ -59,10 +59,14 @@ def test_the_middle_and_the_edges_of_a_known_image() -> None:
 
 
 def test_large_images_are_read_where_it_looks_alone() -> None:
-    large, small = torch.rand(1, 1, 120, 120), torch.rand(1, 1, 60, 60)
+    large, small = torch.rand(1, 1, 120, 120).double(), torch.rand(1, 1, 60, 60)
     sensor = GlimpseSensor(size=5, scales=3)
-    assert sensor.prepare(large).blocks == (large,)
+    memory = sensor.prepare(large)
+    assert memory.blocks == (large,)
     assert len(sensor.prepare(small).blocks) == 3
+    places = torch.tensor([[[0.11, -0.3], [-0.97, 0.99], [1.2, 0.01]]]).double()
+    expected = torch.stack([pixel_by_pixel(large[0], place, 5, 3) for place in places[0]])
+    torch.testing.assert_close(sensor(memory, places)[0], expected)
 
 
 def test_leading_axes_are_free() -> None:

@@ -5,9 +5,20 @@ from lightning.pytorch import Callback
 
 
 class FinalValidation(Callback):
-    """Validates after the last step of a budget in steps: within an epoch Lightning would just stop there."""
+    """Validates after the last step of a budget in steps or epochs, whether one is due by then or not.
+
+    Lightning would just stop there, within an epoch or behind one that is not to be validated.
+    """
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
-        """Asks to stop, which implies a validation first."""
-        if trainer.global_step == trainer.max_steps:
+        """Asks to stop behind the last step, which implies a validation first."""
+        ends = trainer.global_step == trainer.max_steps
+        if ends:
             trainer.should_stop = True
+        if ends or trainer.current_epoch + 1 == trainer.max_epochs:
+            _validate_every_epoch(trainer)
+
+
+def _validate_every_epoch(trainer: pl.Trainer) -> None:
+    if trainer.check_val_every_n_epoch is not None:  # else they are counted in batches
+        trainer.check_val_every_n_epoch = 1
