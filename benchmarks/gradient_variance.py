@@ -4,11 +4,11 @@
 
 RUN has trained a captioner with `selection=hard`. Its weights stay as they are: for the same batches the
 gradient of the attention's score is taken many times, with other samples of where to look. The variance over
-those samples comes from looking at random places alone; soft attention has none. Both are shares of the
-squared length of the mean gradient: at 1 noise is as large as what it hides.
+those samples comes from looking at random places alone; soft attention has none. Beside it stands that of
+one gradient over batches and samples together, which is what a training step has. Variances are summed over
+all parameters of the score.
 """
 
-import copy
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -41,20 +41,19 @@ BASELINES: dict[str, Callable[..., Any]] = {
 
 
 class Noise(NamedTuple):
-    """Shares of the squared length of the mean gradient.
+    """Variances of the gradient of one step.
 
     Attributes:
-        samples: variance over samples of where to look, for the same batch.
-        batches: variance over batches, of the mean over samples.
+        samples: over samples of where to look, for the same batch.
+        steps: over batches and samples.
     """
 
     samples: float
-    batches: float
+    steps: float
 
 
 def build(config: dict[str, Any], data: Any, weights: dict[str, torch.Tensor], baseline: Any) -> Any:
     """The run's task with another baseline; with None soft attention takes the place of the hard one."""
-    config = copy.deepcopy(config)
     network = instantiate(config["model"], "model")
     if baseline is None:
         attention = network.keywords["decoder"].keywords["attention"]
@@ -90,12 +89,8 @@ def noise(task: Any, batches: list[Any], samples: int) -> Noise:
             gradient = torch.autograd.grad(loss, parameters)
             rows.append(torch.cat([part.flatten() for part in gradient]).double())
     gradients = torch.stack(rows).unflatten(0, (len(batches), samples))
-    of_samples = gradients.var(1).sum(-1).mean() if samples > 1 else torch.zeros(())
-    of_batches = gradients.mean(1).var(0).sum() - of_samples / samples
-    # The mean of few gradients is longer than that of many by what is left of their noise.
-    left_over = (of_batches + of_samples / samples) / len(batches)
-    signal = gradients.mean((0, 1)).square().sum() - left_over
-    return Noise(float(of_samples / signal), float(of_batches / signal))
+    of_samples = float(gradients.var(1).sum(-1).mean()) if samples > 1 else 0.0
+    return Noise(of_samples, float(gradients.flatten(0, 1).var(0).sum()))
 
 
 def bars(figures: dict[str, Noise]) -> Figure:
@@ -103,14 +98,14 @@ def bars(figures: dict[str, Noise]) -> Figure:
     figure = Figure(figsize=(6.4, 3.4), layout="constrained")
     axes = figure.subplots()
     for number, (kind, label) in enumerate(
-        (("samples", "over samples of where to look"), ("batches", "over batches"))
+        (("samples", "over samples of where to look"), ("steps", "over batches and samples"))
     ):
         places = [row + 0.4 * number for row in range(len(figures))]
         axes.barh(places, [getattr(one, kind) for one in figures.values()], 0.4, label=label)
     axes.set_yticks([row + 0.2 for row in range(len(figures))], list(figures))
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xlabel("variance of the gradient, as a share of its mean's squared length")
+    axes.set_xlabel("variance of the gradient of the score")
     axes.legend()
     return figure
 
@@ -138,9 +133,9 @@ def main(
         if baseline is not None:
             warm_up(task, cycle(data.train_dataloader()))
         figures[name] = noise(task, given, 1 if baseline is None else samples)
-    table = Table("attention, baseline", "variance over samples", "over batches")
+    table = Table("attention, baseline", "variance over samples", "over batches and samples")
     for name, one in figures.items():
-        table.add_row(name, f"{one.samples:.2f}", f"{one.batches:.2f}")
+        table.add_row(name, f"{one.samples:.3g}", f"{one.steps:.3g}")
     Console().print(table)
     if plot:
         plot.write_bytes(png(bars(figures)))

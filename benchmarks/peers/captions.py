@@ -3,15 +3,13 @@
 python <driver>.py PLACES FEATURES SECONDS PRECISION
 """
 
-import json
-import statistics
 import sys
 import time
 from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
-from common import PAD, peak_memory
+from common import PAD, print_median
 from torch import Tensor, nn
 
 BATCH, WORDS, VOCABULARY, SIZE = 32, 12, 2633, 512
@@ -59,15 +57,4 @@ def measure(build: Callable[[Grid], tuple[nn.Module, Loss]], *, fused: bool) -> 
         optimizer.zero_grad()
         return BATCH / (time.perf_counter() - start)
 
-    once()
-    rates: list[float] = []
-    end = time.perf_counter() + float(sys.argv[3])
-    while time.perf_counter() < end or len(rates) < 3:
-        rates.append(once())
-    figures = {
-        "captions_per_second": statistics.median(rates),
-        "repeats": len(rates),
-        "parameters": sum(parameter.numel() for parameter in model.parameters()),
-        "peak_memory_mib": peak_memory(),
-    }
-    print(json.dumps(figures))
+    print_median("captions_per_second", once, float(sys.argv[3]), model)

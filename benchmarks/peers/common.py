@@ -59,7 +59,8 @@ def measure(
     model.train()
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), weight_decay=0.0)
 
-    def once() -> None:
+    def once() -> float:
+        start = time.perf_counter()
         for batch in batches:
             with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
                 total = loss(*batch)
@@ -67,16 +68,27 @@ def measure(
             torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
             optimizer.step()
             optimizer.zero_grad()
+        return tokens / (time.perf_counter() - start)
 
+    print_median("tokens_per_second", once, float(sys.argv[2]), model)
+
+
+def print_median(figure: str, once: Callable[[], float], seconds: float, model: torch.nn.Module) -> None:
+    """Repeats a measurement, after a first that does not count, and prints the driver's one line.
+
+    Args:
+        figure: what it measures.
+        once: does the work and says how fast it was.
+        seconds: least time of all repeats, which are three or more.
+        model: whose parameters are counted.
+    """
     once()
     rates: list[float] = []
-    end = time.perf_counter() + float(sys.argv[2])
+    end = time.perf_counter() + seconds
     while time.perf_counter() < end or len(rates) < 3:
-        start = time.perf_counter()
-        once()
-        rates.append(tokens / (time.perf_counter() - start))
+        rates.append(once())
     figures = {
-        "tokens_per_second": statistics.median(rates),
+        figure: statistics.median(rates),
         "repeats": len(rates),
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "peak_memory_mib": peak_memory(),

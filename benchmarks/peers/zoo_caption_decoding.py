@@ -3,14 +3,12 @@
 python zoo_caption_decoding.py PLACES FEATURES SECONDS PRECISION IMAGES BATCH
 """
 
-import json
-import statistics
 import sys
 import time
 
 import torch
 from captions import WORDS, grid
-from common import peak_memory
+from common import print_median
 from zoo_captions import build
 
 from zoo.decoding import Beam
@@ -45,17 +43,4 @@ def write() -> float:
     return images / (time.perf_counter() - start)
 
 
-write()
-rates: list[float] = []
-end = time.perf_counter() + float(sys.argv[3])
-while time.perf_counter() < end or len(rates) < 3:
-    rates.append(write())
-print(
-    json.dumps(
-        {
-            "captions_per_second": statistics.median(rates),
-            "repeats": len(rates),
-            "peak_memory_mib": peak_memory(),
-        }
-    )
-)
+print_median("captions_per_second", write, float(sys.argv[3]), network)

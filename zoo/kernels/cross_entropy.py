@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from zoo.kernels.precision import at_least_float32
+from zoo.kernels.precision import at_least_float32, autocast_dtype
 
 _ROWS = 256
 """Tokens whose scores are held at a time: those of a vocabulary of 10,000 then fit into a core's cache."""
@@ -39,8 +39,7 @@ def linear_cross_entropy(
         )
     real = labels != padding
     features, labels = features[real], labels[real]
-    if torch.is_autocast_enabled("cpu"):
-        features = features.to(torch.get_autocast_dtype("cpu"))
+    features = features.to(autocast_dtype("cpu") or features.dtype)
     loss: Tensor = _LinearCrossEntropy.apply(features, output.weight, output.bias, labels, label_smoothing)
     return loss
 

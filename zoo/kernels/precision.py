@@ -4,6 +4,11 @@ import torch
 from torch import Tensor
 
 
+def autocast_dtype(device_type: str) -> torch.dtype | None:
+    """What mixed precision casts the factors of products to, for `cpu`, `cuda`, ...; None where it is off."""
+    return torch.get_autocast_dtype(device_type) if torch.is_autocast_enabled(device_type) else None
+
+
 def at_least_float32(tensor: Tensor) -> torch.dtype:
     """The tensor's own dtype, or float32 for half precision."""
     return torch.float32 if tensor.dtype.itemsize < 4 else tensor.dtype

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
+from zoo.kernels.precision import autocast_dtype
+
 Steps = list[tuple[Tensor, Tensor]]
 
 
@@ -26,9 +28,8 @@ class RepeatedLinear:
     """
 
     def __init__(self, weight: Tensor) -> None:
-        kind = weight.device.type
-        if torch.is_autocast_enabled(kind):  # which would otherwise cast it at each step
-            weight = weight.to(torch.get_autocast_dtype(kind))
+        # Once: autocast would do it at each step.
+        weight = weight.to(autocast_dtype(weight.device.type) or weight.dtype)
         self._steps: Steps = []
         self._weight: Tensor = _Before.apply(weight, self._steps)
 

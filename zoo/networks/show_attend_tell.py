@@ -22,6 +22,7 @@ from zoo.attention import Attended, Location, Memory
 from zoo.batch import Padded
 from zoo.decoding import Step
 from zoo.kernels import Dropout, RepeatedLinear
+from zoo.kernels.precision import autocast_dtype
 from zoo.networks.decoded import Decoded
 from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Positions
@@ -362,9 +363,8 @@ class ShowAttendTell(nn.Module):
 
     def encode(self, grid: Tensor) -> Any:
         """What the decoder needs of a grid `(B, D, h, w)`; its places are taken row by row."""
-        kind = grid.device.type
-        mixed = torch.is_autocast_enabled(kind)  # which would otherwise cast them at every word
-        precision = torch.get_autocast_dtype(kind) if mixed else self.output.weight.dtype
+        # Once: autocast would do it at every word.
+        precision = autocast_dtype(grid.device.type) or self.output.weight.dtype
         annotations = grid.to(precision).flatten(2).mT.contiguous()
         return self.decoder.prepare(annotations)
 

@@ -82,6 +82,15 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
             comparison.best(name),
         )
 
+    def test(over: str, found: Callable[[Row], Difference | SeedDifference | None]) -> list[Column]:
+        def value(name: str) -> Callable[[Row], float | None]:
+            return lambda row: getattr(found(row), name, None)
+
+        return [
+            number(f"95 % ({over})", value("low"), lambda row: _bounds(found(row), digits)),
+            number(f"p ({over})", value("p"), lambda row: _probability(found(row))),
+        ]
+
     found = [
         text("run", lambda row: row.group.label),
         *(text(key, partial(_setting, key)) for key in comparison.settings if are_few),
@@ -98,22 +107,8 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
         number(
             "difference", partial(difference, comparison), lambda row: _difference(comparison, row, digits)
         ),
-        number(
-            "95 % (items)",
-            lambda row: row.items.low if row.items else None,
-            lambda row: _bounds(row.items, digits),
-        ),
-        number(
-            "p (items)", lambda row: row.items.p if row.items else None, lambda row: _probability(row.items)
-        ),
-        number(
-            "95 % (seeds)",
-            lambda row: row.seeds.low if row.seeds else None,
-            lambda row: _bounds(row.seeds, digits),
-        ),
-        number(
-            "p (seeds)", lambda row: row.seeds.p if row.seeds else None, lambda row: _probability(row.seeds)
-        ),
+        *test("items", lambda row: row.items),
+        *test("seeds", lambda row: row.seeds),
         *map(score, others),
         *map(cost, COSTS),
     ]
