@@ -6,7 +6,7 @@ import numpy as np
 
 from zoo.figures.checks import within
 from zoo.figures.glimpse_boxes import Array, boxes, places
-from zoo.figures.labels import shortened
+from zoo.figures.labels import legible, shortened
 
 _CLASS_COLUMNS = 20
 
@@ -82,9 +82,9 @@ def read_path(path: Path) -> Panel:
     within("glimpses", glimpses, 0, 1)
     within("probability", np.asarray(path.probability), 0, 1)
     _, height, wide = image.shape
-    line = f"prediction {shortened(path.prediction, _CLASS_COLUMNS)} ({100 * path.probability:.1f} %)"
+    line = f"prediction {_class(path.prediction)} ({100 * path.probability:.1f} %)"
     if path.label is not None:
-        line += f"   truth {shortened(path.label, _CLASS_COLUMNS)}"
+        line += f"   truth {_class(path.label)}"
     return Panel(
         _channels_last(image),
         places(locations, height, wide),
@@ -93,6 +93,10 @@ def read_path(path: Path) -> Panel:
         None if path.label is None else path.prediction == path.label,
         line,
     )
+
+
+def _class(name: str) -> str:
+    return shortened(legible(name), _CLASS_COLUMNS)
 
 
 def _channels_last(pixels: Array) -> Array:
