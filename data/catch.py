@@ -1,6 +1,7 @@
 """Games of Catch, as they begin: made on the spot, with nothing to download."""
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -109,6 +110,11 @@ class CatchData(DataModule):
         self.report = {split: {"games": count} for split, count in self._games.items()}
         self._splits = dict(splits)
         self._spec = spec
+
+    def batch(self, split: str, numbers: Sequence[int]) -> CatchBatch:
+        """Games of a split by their numbers; of training games those of the first epoch."""
+        games: CatchBatch = self._splits[split][EpochRows(0, np.asarray(numbers))]
+        return games
 
     def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
         return ShuffledBatches(self._games[split], self.batch_size, seed=seed, replicas=replicas, rank=rank)

@@ -1,4 +1,4 @@
-"""Recipes of the recurrent attention model whose data is too large for a test, on stand-ins for its images."""
+"""Recipes of the recurrent attention model whose data is too large for a test, on images of noise."""
 
 from collections.abc import Callable
 
