@@ -80,8 +80,10 @@ def test_paths_are_what_the_agent_did(folder: Path) -> None:
 def test_a_game_is_played_alike_every_time(folder: Path, run: str) -> None:
     player: Any = zoo.load(folder / run)
     before = torch.random.get_rng_state()
-    first, again, other = player.play(), player.play(seed=1), player.play(seed=2)
+    first = player.play()
     assert torch.equal(torch.random.get_rng_state(), before), "what others draw stays as it was"
+    torch.rand(3)
+    again, other = player.play(seed=1), player.play(seed=2)
     assert all(torch.equal(one.locations, two.locations) for one, two in zip(first, again, strict=True))
     assert not torch.equal(first[0].image, other[0].image)
 
