@@ -176,7 +176,8 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     if group.startswith("hydra/") and choice in PLUGINS:
         return f"needs a plugin: pip install -e '.[{PLUGINS[choice]}]' in the checkout"
     if isinstance(error, MissingConfigException) and error.options is not None:
-        return f"there is no {group} called {choice}" + unknown(choice, error.options)
+        name = f"; a name for a sweep is sweep.name={choice}" if group == "sweep" else ""
+        return f"there is no {group} called {choice}" + unknown(choice, error.options) + name
     if str(error).startswith("Could not append to config. An item is already"):
         return f"is set already; write {override.lstrip('+')} without the +"
     holder, slash, _ = key.rpartition("/")
