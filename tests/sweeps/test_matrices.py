@@ -16,7 +16,7 @@ from zoo.runs.comparison.names import special
 from zoo.runs.sweep_record import read_sweep
 
 CONF = Path(__file__).parents[2] / "conf"
-SCORES = "dot scaled_dot general additive luong_concat linear_concat cosine location".split()
+SCORES = ["dot", "scaled_dot", "general", "additive", "luong_concat", "linear_concat", "cosine", "location"]
 ATTENTION = [f"attention={score}" for score in SCORES]
 ATTENTION += [f"selection={name}" for name in ("hard", "gumbel_hard", "local_monotonic", "local_predictive")]
 ATTENTION += ["model/decoder=none"]
@@ -30,7 +30,7 @@ CELLS = {
     "policy_matrix": [f"policy={policy}" for policy in ("learned", "random", "center")],
 }
 TINY = ["trainer=cpu", "trainer.max_steps=3", "trainer.max_epochs=null", "trainer.limit_val_batches=1"]
-TINY += ["trainer.limit_test_batches=1", "logger=csv", "decoding=greedy"]
+TINY += ["trainer.limit_test_batches=1", "trainer.log_every_n_steps=1", "logger=csv"]
 TEXTS = ["data.corpus.train=64", "data.corpus.validation=8", "data.corpus.test=8", "data.batch_tokens=128"]
 SMALL = {
     "attention_matrix": TEXTS,

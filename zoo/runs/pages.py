@@ -60,6 +60,8 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
     }
     if name not in makers:
         raise ValueError(f"{page}: there is no part {name!r}; allowed: {', '.join(makers)}")
+    if name == "matrix" and not arguments:
+        raise ValueError(f"{page}: a matrix needs the name of a picture: <!-- matrix NAME ...:begin -->")
     head = f"<!-- {name}{part['arguments']}:begin -->"
     return f"{head}\n{makers[name]() or _NOTHING}<!-- {name}:end -->"
 

@@ -121,7 +121,8 @@ def _validation_curve(metrics: Path, metric: str) -> dict[str, list[float]]:
 
 def runs_of(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     """The runs that folders stand for: themselves, or the finished jobs of a sweep, and its other jobs."""
-    runs, others = [], []
+    runs: list[Path] = []
+    others: list[Path] = []
     for folder in folders:
         if not (folder / RECORD).exists():
             runs.append(folder)

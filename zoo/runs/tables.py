@@ -83,14 +83,15 @@ def compared(published: Sequence[Results]) -> dict[str, list[Results]]:
 
 def summary(published: Sequence[Results]) -> str:
     """One row for each recipe as it stands, with the one number that says most about it."""
-    lines = [["`experiment=`", "test split", "seeds", "parameters", "minutes"]]
-    for groups in _by_configuration([row for row in published if not row.get("overrides")]).values():
-        metric = headline(groups)
-        cell = f"{metric} {_spread([row['test'].get(metric) for row in groups], digits=_digits(metric))}"
-        minutes = _spread([row["seconds"] / 60 for row in groups], digits=1)
-        name = f"`{groups[0]['experiment']}`"
-        lines.append([name, cell, _seeds(groups), f"{groups[0]['parameters']:,}", minutes])
-    return f"\n{markdown(lines)}"
+    lines = []
+    for group in _by_configuration(row for row in published if not row.get("overrides")).values():
+        metric = headline(group)
+        cell = f"{metric} {_spread([row['test'][metric] for row in group], digits=_digits(metric))}"
+        minutes = _spread([row["seconds"] / 60 for row in group], digits=1)
+        name = f"`{group[0]['experiment']}`"
+        lines.append([name, cell, _seeds(group), f"{group[0]['parameters']:,}", minutes])
+    head = ["`experiment=`", "test split", "seeds", "parameters", "minutes"]
+    return f"\n{markdown([head, *lines])}\n" if lines else ""
 
 
 def matrix(published: Sequence[Results]) -> str:
@@ -112,15 +113,16 @@ def matrix(published: Sequence[Results]) -> str:
                 cell = _spread(values[name], digits=column.digits)
                 line.append(f"**{cell}**" if cell and means[name] == best else cell)
     machines = dict.fromkeys(_machine(rows) for rows in compared(published).values())
-    return f"\n{markdown(lines)}\n{'; '.join(machines)}.\n"
+    return f"\n{markdown(lines)}\n{'; '.join(machines)}.\n\n"
 
 
-def mechanisms(rows: Iterable[Results]) -> dict[str, list[Results]]:
+def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
     """The results of each way to attend, by what was typed to get it."""
     experiments = {row["experiment"] for row in rows}
+    only = next(iter(experiments)) if len(experiments) == 1 else ""
     found: dict[str, list[Results]] = defaultdict(list)
     for row in rows:
-        found[label(row, of=experiments.copy().pop() if len(experiments) == 1 else "")].append(row)
+        found[label(row, of=only)].append(row)
     return dict(found)
 
 
