@@ -30,8 +30,10 @@ CELLS = {
     "policy_matrix": [f"policy={policy}" for policy in ("learned", "random", "center")],
 }
 TINY = ["trainer=cpu", "trainer.max_steps=3", "trainer.max_epochs=null", "trainer.limit_val_batches=1"]
-TINY += ["trainer.limit_test_batches=1", "trainer.log_every_n_steps=1", "logger=csv"]
+TINY += ["trainer.limit_test_batches=1", "trainer.log_every_n_steps=1", "scheduler.warmup_steps=1"]
+TINY += ["logger=csv"]
 TEXTS = ["data.corpus.train=64", "data.corpus.validation=8", "data.corpus.test=8", "data.batch_tokens=128"]
+TEXTS += ["decoding=greedy"]
 SMALL = {
     "attention_matrix": TEXTS,
     "caption_matrix": [f"data.captions.{split}=16" for split in ("train", "validation", "test")],
@@ -95,6 +97,11 @@ def test_cells_differ_in_their_mechanism_alone() -> None:
         (["sweep=policy_matrix", "policy=random"], True, "policy=random: sweep=policy_matrix has values of"),
         (["sweep=caption_matrix", "experiment=shapes_soft"], True, "experiment=shapes_soft: sweep=caption_m"),
         (["sweep=policy_matrix,caption_matrix"], True, "takes one choice: these are sweeps of their own"),
+        (
+            ["sweep=wandb_captioning"],
+            True,
+            "is for W&B's agents: wandb sweep conf/sweep/wandb_captioning.yaml",
+        ),
         (["sweep=policy_matrix", "data=nowhere"], True, "data=nowhere: there is no data called nowhere"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
