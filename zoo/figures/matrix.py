@@ -17,7 +17,7 @@ class Panel(NamedTuple):
     """One data set.
 
     Attributes:
-        title: its name and the metric's.
+        title: its name and the metric's, in lines.
         scores: of the mechanisms that were tried on it.
         higher_is_better: which way the metric gets better.
     """
@@ -51,7 +51,8 @@ def side_by_side(panels: Sequence[Panel]) -> Figure:
             if score.interval is not None:
                 axes.plot(score.interval, [row, row], color=_DOT, linewidth=1.6)
             axes.plot([score.mean], [row], "D", color=_DOT, markersize=5)
-        axes.set_title(shortened(panel.title, _TITLE_COLUMNS), fontsize=10, parse_math=False)
+        title = "\n".join(shortened(line, _TITLE_COLUMNS) for line in panel.title.splitlines())
+        axes.set_title(title, fontsize=10, family=list(families()), parse_math=False)
         labels = [shortened(name, _LABEL_COLUMNS) for name in rows]
         axes.set_yticks(range(len(rows)), labels, family=list(families()), fontsize=9, parse_math=False)
         axes.set_ylim(len(rows) - 0.5, -0.5)

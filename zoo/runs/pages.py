@@ -23,7 +23,17 @@ from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png
 from zoo.metrics.seeds import summarise
 from zoo.runs.files import write_bytes, write_text
-from zoo.runs.tables import Results, compared, fault_table, headline, matrix, mechanisms, summary, tables
+from zoo.runs.tables import (
+    Results,
+    compared,
+    fault_table,
+    headline,
+    matrix,
+    mechanisms,
+    splits_of,
+    summary,
+    tables,
+)
 
 _PART = re.compile(
     r"<!-- (?P<part>\w+)(?P<arguments>[^>\n]*):begin -->\n(?P<old>.*?)<!-- (?P=part):end -->", re.DOTALL
@@ -91,20 +101,22 @@ def _matrix(name: str, published: Sequence[Results], page: Path, project: Path) 
     if not published:
         return ""
     picture = project / "docs" / "pictures" / f"{name}.png"
-    panels = [
-        Panel(f"{data}: {headline(rows)}", _scores(rows), not headline(rows).startswith("error"))
-        for data, rows in compared(published).items()
-    ]
+    panels = []
+    for data, rows in compared(published).items():
+        metric = headline(rows)
+        for split in splits_of(rows):
+            where = data if split == "test" else f"{data} ({split})"
+            panels.append(Panel(f"{where}\n{metric}", _scores(rows, split), not metric.startswith("error")))
     write_bytes(picture, png(side_by_side(panels)))
     path = os.path.relpath(picture, page.parent)
     return f"\n![{name}: mean, interval and seeds of each mechanism]({path})\n{matrix(published)}"
 
 
-def _scores(rows: Sequence[Results]) -> list[Score]:
-    """What each mechanism reached, with Student's 95 % interval where there are several seeds."""
+def _scores(rows: Sequence[Results], split: str) -> list[Score]:
+    """What each mechanism reached on a test split; of several seeds with Student's 95 % interval."""
     metric, scores = headline(rows), []
     for mechanism, group in mechanisms(rows).items():
-        values = [row["test"][metric] for row in group]
+        values = [row[split][metric] for row in group]
         found = summarise(values)
         interval = None if found.low is None or found.high is None else (found.low, found.high)
         scores.append(Score(mechanism, values, interval))

@@ -104,11 +104,11 @@ def matrix(published: Sequence[Results]) -> str:
     names = list(dict.fromkeys(name for found, _ in sets.values() for name in found))
     lines = [["mechanism"], *([f"`{name}`"] for name in names)]
     for data, (found, columns) in sets.items():
-        for column in columns:
+        for place, column in enumerate(columns):
             values = {name: [column.value(row) for row in found.get(name, [])] for name in names}
             means = {name: statistics.fmean(known) for name in names if (known := _known(values[name]))}
             best = column.best(means.values()) if column.best and means else None
-            lines[0].append(f"{data}: {column.head}" if len(sets) > 1 else column.head)
+            lines[0].append(f"{data}: {column.head}" if place == 0 else column.head)
             for line, name in zip(lines[1:], names, strict=True):
                 cell = _spread(values[name], digits=column.digits)
                 line.append(f"**{cell}**" if cell and means[name] == best else cell)
@@ -172,7 +172,7 @@ def _columns(rows: Sequence[Results]) -> list[_Column]:
     return [
         *(
             measured(split, metric)
-            for split in _splits(rows)
+            for split in splits_of(rows)
             for metric in (headline(rows), *_WHERE)
             if any(metric in row.get(split, {}) for row in rows)
         ),
@@ -182,7 +182,7 @@ def _columns(rows: Sequence[Results]) -> list[_Column]:
     ]
 
 
-def _splits(rows: Iterable[Results]) -> list[str]:
+def splits_of(rows: Iterable[Results]) -> list[str]:
     """The test splits, `test` first."""
     return sorted({name for row in rows for name in row if name.startswith("test") and name != "test_hash"})
 
@@ -219,7 +219,7 @@ def _table(rows: Sequence[Results]) -> str:
     groups = _by_configuration(rows)
     columns = [
         (split, metric)
-        for split in _splits(group[0] for group in groups.values())
+        for split in splits_of(group[0] for group in groups.values())
         for metric in _METRICS
         if any(metric in group[0].get(split, {}) for group in groups.values())
         and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
