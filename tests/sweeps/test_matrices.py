@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -41,6 +42,7 @@ SMALL = {
 }
 
 
+@cache
 def jobs_of(*line: str) -> list[Job]:
     resolvers.register()
     return compose_jobs(CONF, list(line), multirun=True)
@@ -64,12 +66,12 @@ def test_has_these_cells_and_each_is_fine(name: str) -> None:
 
 
 def test_is_multiplied_by_what_is_typed() -> None:
-    jobs = jobs_of("sweep=policy_matrix", "seed=1,2", "trainer=cpu")
-    cells = {(special(job.overrides)[-1], job.config["seed"]) for job in jobs}
-    assert cells == set(product(CELLS["policy_matrix"], (1, 2)))
-    assert len(jobs) == 6
+    jobs = jobs_of("sweep=policy_matrix", "seed=1,3", "logger=csv")
+    cells = [(special(job.overrides)[-1], job.config["seed"]) for job in jobs]
+    assert sorted(cells) == sorted(product(CELLS["policy_matrix"], (1, 3)))
 
 
+@pytest.mark.slow
 def test_takes_another_recipe_and_its_name_can_be_changed() -> None:
     line = ["sweep=attention_matrix", "experiment=multi30k_luong_fast", "sweep.name=mine", "trainer=cpu"]
     jobs = jobs_of(*line)
@@ -117,7 +119,7 @@ def test_the_jobs_that_run_are_those_that_were_checked(
     start: Callable[..., int], runs: Path, monkeypatch: pytest.MonkeyPatch, fake_script: Path
 ) -> None:
     monkeypatch.setattr(train, "SCRIPT", fake_script)
-    line = ["sweep=policy_matrix", "seed=3", "logger=csv"]
+    line = ["sweep=policy_matrix", "seed=1,3", "logger=csv"]
     assert start("-m", *line) == 0
     (folder,) = runs.glob("*/*")
     assert "_policy-matrix_" in folder.name

@@ -178,7 +178,7 @@ def _columns(rows: Sequence[Results]) -> list[_Column]:
         ),
         _Column("seconds", lambda row: row["seconds"], 0, None),
         _Column(f"{unit}/s", lambda row: row["per_second"].get(unit), 0, None),
-        _Column("GB", lambda row: row["peak_memory_bytes"] / 1e9, 2, None),
+        _Column("GB", lambda row: row["peak_memory_bytes"] / 1000**3, 2, None),
     ]
 
 
