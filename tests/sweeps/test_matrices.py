@@ -135,8 +135,8 @@ def test_the_jobs_that_run_are_those_that_were_checked(
 def test_every_cell_learns_and_is_tested(
     name: str, cell: str, start: Callable[..., int], tmp_path: Path
 ) -> None:
-    line = [f"sweep={name}", *TINY, *SMALL[name], f"paths.runs_dir={tmp_path}/runs"]
-    (job,) = [job for job in jobs_of(*line) if cell.split() == typed(job).split()[-len(cell.split()) :]]
+    jobs = jobs_of(f"sweep={name}", *TINY, *SMALL[name])
+    (job,) = [job for job in jobs if cell.split() == typed(job).split()[-len(cell.split()) :]]
     folder = tmp_path / "run"
     folder.mkdir()
     path = freeze(job.composed, folder, job.overrides)
