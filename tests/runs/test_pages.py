@@ -9,7 +9,7 @@ import pytest
 
 from zoo.runs import pages as module
 from zoo.runs.pages import write_pages
-from zoo.runs.tables import matrix, summary
+from zoo.runs.tables import matrix, summary, tables
 
 PROJECT = Path(__file__).parents[2]
 
@@ -83,6 +83,17 @@ def test_two_names_of_one_mechanism_are_two_rows() -> None:
     rows = [results("toy", 1, f"attention={name}", exact_match=0.5) for name in ("additive", "luong_concat")]
     text = matrix([row | {"config_hash": "same"} for row in rows])
     assert text.count("**0.500**") == 2
+
+
+def test_a_recipe_and_the_same_typed_are_one() -> None:
+    """Its own default, typed: no seed counts twice, in no table."""
+    recipe = [results("toy", seed, exact_match=0.5) | {"config_hash": "same"} for seed in (1, 2)]
+    typed = [
+        results("toy", seed, "attention=dot", exact_match=0.5) | {"config_hash": "same"} for seed in (1, 3)
+    ]
+    assert "| toy | 1, 2, 3 |" in tables([*typed, *recipe])
+    rows = [line for line in matrix([*typed, *recipe]).splitlines() if line.startswith("| `")]
+    assert [row.split(" | ")[0] for row in rows] == ["| `attention=dot`"]
 
 
 def test_a_summary_has_a_row_for_each_recipe_as_it_stands() -> None:

@@ -84,7 +84,7 @@ def compared(published: Sequence[Results]) -> dict[str, list[Results]]:
 def summary(published: Sequence[Results]) -> str:
     """One row for each recipe as it stands, with the one number that says most about it."""
     lines = []
-    for group in _by_configuration(row for row in published if not row.get("overrides")).values():
+    for group in _by_configuration(filter(_is_recipe, published)).values():
         metric = headline(group)
         cell = f"{metric} {_spread([row['test'][metric] for row in group], digits=_digits(metric))}"
         minutes = _spread([row["seconds"] / 60 for row in group], digits=1)
@@ -117,7 +117,12 @@ def matrix(published: Sequence[Results]) -> str:
 
 
 def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
-    """The results of each way to attend, by what was typed to get it."""
+    """The results of each way to attend, by what was typed to get it.
+
+    A recipe whose runs are the same as those of something typed beside it is left out.
+    """
+    typed = {row["config_hash"] for row in rows if not _is_recipe(row)}
+    rows = [row for row in rows if not _is_recipe(row) or row["config_hash"] not in typed]
     experiments = {row["experiment"] for row in rows}
     only = next(iter(experiments)) if len(experiments) == 1 else ""
     found: dict[str, list[Results]] = defaultdict(list)
@@ -188,10 +193,19 @@ def splits_of(rows: Iterable[Results]) -> list[str]:
 
 
 def _by_configuration(rows: Iterable[Results]) -> dict[tuple[Any, ...], list[Results]]:
+    """The runs of each configuration, no seed twice; the recipe as it stands comes first."""
     groups: dict[tuple[Any, ...], list[Results]] = defaultdict(list)
     for row in rows:
         groups[(row["config_hash"], row.get("test_hash"), row.get("vocabulary_hash"))].append(row)
+    for key, group in groups.items():
+        group.sort(key=_is_recipe, reverse=True)
+        first = {row["seed"]: row for row in reversed(group)}
+        groups[key] = [row for row in group if row is first[row["seed"]]]
     return dict(groups)
+
+
+def _is_recipe(row: Results) -> bool:
+    return not row.get("overrides")
 
 
 def _seeds(group: Sequence[Results]) -> str:
