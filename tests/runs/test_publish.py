@@ -141,6 +141,15 @@ def test_a_group_within_a_group_is_no_folder(project: Path, tmp_path: Path) -> N
     assert "| model/decoder=none | 1 | 0.500 |" in (project / "README.md").read_text(encoding="utf-8")
 
 
+def test_however_much_was_typed_a_name_fits_and_tells_apart(project: Path, tmp_path: Path) -> None:
+    much = [f"data.corpus.setting_{number}=value" for number in range(20)]
+    runs = [
+        make_run(tmp_path / last, results(1, 0.5), *much, f"attention={last}") for last in ("dot", "cosine")
+    ]
+    publish(runs, project)
+    assert len(list((project / "results" / "toy").iterdir())) == 2
+
+
 def test_of_a_sweep_the_finished_runs_are_kept(tmp_path: Path) -> None:
     sweep, done, failed = tmp_path / "sweep", tmp_path / "sweep" / "done", tmp_path / "sweep" / "failed"
     make_run(done, results(1, 0.5))

@@ -6,6 +6,7 @@ sweep its finished runs are kept, and the others are named.
 """
 
 import csv
+import hashlib
 import json
 import statistics
 import sys
@@ -27,6 +28,7 @@ from zoo.runs.sweep_record import RECORD, read_sweep
 
 _DRAWN = "multi30k_"
 """Beginning of the recipes in the figures: they share a test set."""
+_LONGEST_NAME = 120
 _FIGURES = ("bleu_by_source_words", "learning_curve")
 
 
@@ -52,11 +54,18 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         if "bleu_tok_lc" in results.get("test", {}) and "bleu_by_source_words" not in results:
             predictions = read_predictions(run / "predictions.jsonl")  # an earlier version's run
             results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"])
-        name = f"{label(results)}_seed{results['seed']}.json".replace("/", "-")  # of groups within groups
-        write_json(project / "results" / results["experiment"] / name, results)
+        write_json(project / "results" / results["experiment"] / _file_name(results), results)
     published = _published(project / "results")
     write_pages(project, published)
     _draw(published, project / "docs" / "pictures")
+
+
+def _file_name(results: Mapping[str, Any]) -> str:
+    """Says what was typed, as far as a name may be long; `/` of a group within a group is no folder."""
+    name = label(results).replace("/", "-")
+    if len(name) > _LONGEST_NAME:
+        name = f"{name[:_LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{name}_seed{results['seed']}.json"
 
 
 def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
