@@ -7,9 +7,11 @@ from typing import Any
 from unittest.mock import MagicMock
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from zoo.runs import publish as module
-from zoo.runs.publish import publish, runs_of
+from zoo.runs.publish import main, publish, runs_of
 from zoo.runs.status import StatusFile
 from zoo.runs.sweep_record import Sweep, SweepJob
 from zoo.runs.tables import fault_table, tables
@@ -319,3 +321,25 @@ def test_faults_are_a_table_of_their_own(project: Path) -> None:
     assert text.startswith("a\n<!-- faults:begin -->\n")
     assert text.endswith(f"{END}\nz\n")
     assert fault_table(faults).count("|\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "has no results.json: it is no run, or did not finish"),
+        ({"experiment": None}, "has no experiment="),
+    ],
+)
+def test_what_cannot_be_kept_is_said_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: dict[str, Any] | None, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    if content:
+        (tmp_path / "run" / "results.json").write_text(json.dumps(content), encoding="utf-8")
+    app = typer.Typer()
+    app.command()(main)
+    said = CliRunner().invoke(app, ["run"])
+    assert said.exit_code == 2
+    assert message in " ".join(said.output.replace("│", " ").split())
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

@@ -13,7 +13,9 @@ import sys
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
@@ -141,8 +143,22 @@ def runs_of(folders: Sequence[Path]) -> tuple[list[Path], list[Path]]:
     return runs, others
 
 
-if __name__ == "__main__":
-    finished, unfinished = runs_of([Path(argument) for argument in sys.argv[1:]])
+def main(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(help="runs or sweeps", exists=True, file_okay=False)
+    ] = None,
+) -> None:
+    """Keeps the results of runs, and writes the tables and pictures of README and docs from what is kept."""
+    finished, unfinished = runs_of(folders or [])
+    for run in finished:
+        if not (run / "results.json").exists():
+            raise typer.BadParameter(f"{run} has no results.json: it is no run, or did not finish")
+        if json.loads((run / "results.json").read_text(encoding="utf-8"))["experiment"] is None:
+            raise typer.BadParameter(f"{run} has no experiment=, by which results are kept")
     publish(finished, Path.cwd())
-    for left_out in unfinished:
-        print(f"left out: {left_out} has no results.json: it did not finish", file=sys.stderr)
+    for run in unfinished:
+        print(f"left out: {run} has no results.json: it did not finish", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    typer.run(main)
