@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from zoo.callbacks.media import log_image, log_table
-from zoo.runs import tensorboard
+from zoo.runs import extras, tensorboard
 from zoo.runs.metrics import MetricsFile, rewind
 from zoo.runs.resume import discard_progress
 from zoo.runs.tensorboard import TensorBoardLogger
@@ -106,6 +106,6 @@ def test_a_resumed_run_has_every_step_once(tmp_path: Path) -> None:
 def test_without_tensorboard_the_message_says_what_to_install(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tensorboard, "find_spec", lambda name: None)
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"not installed: pip install 'attention-zoo\[tensorboard\]'"):
         TensorBoardLogger(folder=tmp_path)

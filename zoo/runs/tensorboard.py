@@ -1,7 +1,6 @@
 """TensorBoard: event files in the run's folder, which a resumed run continues without doubled steps."""
 
 from collections.abc import Collection, Mapping, Sequence
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,10 +9,10 @@ from lightning.pytorch.loggers import TensorBoardLogger as LightningTensorBoardL
 from lightning.pytorch.utilities import rank_zero_only
 from PIL import Image
 
+from zoo.runs.extras import require_tensorboard
 from zoo.runs.logged_settings import logged_settings
 from zoo.runs.metrics import read_metrics
 
-INSTALL = "pip install 'attention-zoo[tensorboard]'"
 FOLDER = "tensorboard"
 """Of the event files, in a run's folder."""
 
@@ -29,14 +28,13 @@ class TensorBoardLogger(LightningTensorBoardLogger):
     """
 
     def __init__(self, *, folder: str | Path) -> None:
-        if find_spec("tensorboard") is None:
-            raise ValueError(f"TensorBoard is not installed: {INSTALL}")
+        require_tensorboard()
         super().__init__(save_dir=folder, name="", version=FOLDER)
         self._metrics = Path(folder) / "metrics.csv"
         self._settings: Mapping[str, Any] = {}
 
     @rank_zero_only
-    def log_hyperparams(self, params: Mapping[str, Any], *_: Any, **__: Any) -> None:
+    def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Keeps the configuration, which is written with the first values."""
         self._settings = params
 

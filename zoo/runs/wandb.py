@@ -83,7 +83,7 @@ class WandbLogger(LightningWandbLogger):
         return self._experiment
 
     @rank_zero_only
-    def log_hyperparams(self, params: Mapping[str, Any]) -> None:
+    def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Shows the configuration, see `logged_settings`."""
         self.experiment.config.update(logged_settings(params), allow_val_change=True)
 
@@ -107,23 +107,21 @@ class WandbLogger(LightningWandbLogger):
                 # W&B summarises what it saw itself: of a resumed run, the part since then.
                 self._experiment.summary.update(_best_values(self._folder / "metrics.csv"))
                 if self._logs_best and exit_code == 0:
-                    self._log_best()
+                    self._log_best(self._experiment)
             finally:
                 self._experiment.finish(exit_code=exit_code)
         except Exception as error:  # whatever went wrong, the results are in the run's folder
             log.warning("W&B did not finish cleanly: %s", error)
         self._experiment = None
 
-    def _log_best(self) -> None:
+    def _log_best(self, run: Any) -> None:
         import wandb
 
         best = read_checkpoint(self._folder)
-        artifact = wandb.Artifact(
-            f"model-{self._experiment.id}", "model", metadata={"step": best.step, **best.metrics}
-        )
+        artifact = wandb.Artifact(f"model-{run.id}", "model", metadata={"step": best.step, **best.metrics})
         # Not copied: the file stays what it is, now that the run is over.
         artifact.add_file(str(best.path), policy="immutable")
-        self._experiment.log_artifact(artifact, aliases=["best"])
+        run.log_artifact(artifact, aliases=["best"])
 
     def _start(self, wanted: Mode) -> Any:
         if wanted != "online":
