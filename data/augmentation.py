@@ -20,7 +20,7 @@ class Augmentation:
     Attributes:
         smallest_crop: share of each side that is seen at least; all shares up to 1 are equally likely, and
             so are all places.
-        mirror: whether every other image is mirrored, unless what is said of it speaks of left and right.
+        mirror: whether every other image is mirrored, unless a caption of it speaks of left or right.
     """
 
     smallest_crop: float = 0.8

@@ -127,7 +127,14 @@ class ShuffledBatches(Batches[EpochRows]):
     """Cuts a permutation, a function of seed and epoch, into batches; for evaluation the order as it is."""
 
     def __init__(
-        self, count: int, batch_size: int, *, seed: int | None, replicas: int = 1, rank: int = 0
+        self,
+        count: int,
+        batch_size: int,
+        *,
+        seed: int | None,
+        together: Rows | None = None,
+        replicas: int = 1,
+        rank: int = 0,
     ) -> None:
         """Plans the batches.
 
@@ -135,10 +142,12 @@ class ShuffledBatches(Batches[EpochRows]):
             count: of the items.
             batch_size: in each batch; the last may be smaller, and others where processes share them.
             seed: see `Batches`, as for the rest.
+            together: `(count,)`, a number for each item: those of one number stay neighbours in the order,
+                if need be across the end of a batch. None: each for itself.
             replicas: processes.
             rank: which of them.
         """
-        self._count = count
+        self._count, self._together = count, together
         bounds = [*range(0, count, batch_size), count]
         super().__init__(bounds, seed=seed, replicas=replicas, rank=rank)
 
@@ -147,7 +156,12 @@ class ShuffledBatches(Batches[EpochRows]):
             epoch, order = 0, np.arange(self._count)
         else:
             epoch = self.epoch
-            order = np.random.default_rng((self._seed, epoch)).permutation(self._count)
+            generator = np.random.default_rng((self._seed, epoch))
+            if self._together is None:
+                order = generator.permutation(self._count)
+            else:
+                places = generator.permutation(self._together.max() + 1)
+                order = np.argsort(places[self._together], kind="stable")
         return [EpochRows(epoch, rows) for rows in np.split(order, self._bounds[1:-1])]
 
 

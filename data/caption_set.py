@@ -85,6 +85,11 @@ class CaptionSplit(ABC):
     def __len__(self) -> int:
         """Number of items."""
 
+    @property
+    @abstractmethod
+    def images(self) -> NDArray[np.int64]:
+        """`(N,)`, the number of each item's image."""
+
     @abstractmethod
     def items(self, chosen: EpochRows, *, pixels: bool) -> Items:
         """Some items, as they are in an epoch.

@@ -66,6 +66,7 @@ class CaptionData(DataModule):
         maximum_length: int,
         seed: int,
         cache_dir: str | Path,
+        captions_together: bool = False,
         augmentation: Augmentation | None = None,
         features: Callable[[], Encoder] | None = None,
         num_workers: int = 0,
@@ -83,6 +84,8 @@ class CaptionData(DataModule):
                 evaluation feeds one to a model it loses its end, but references are always whole.
             seed: of the order of training batches, and of what training images look like.
             cache_dir: where decoded pictures and features are kept.
+            captions_together: whether all captions of an image to train on are in one batch (two, where one
+                ends), which has the image once: it is encoded once for all of them.
             augmentation: how training images vary; None leaves them as they are.
             features: makes a frozen encoder, whose features are stored and take the place of images.
             num_workers: processes that load batches; 0 loads them in the training process.
@@ -105,6 +108,7 @@ class CaptionData(DataModule):
             )
         self.captions, self.tokenizer, self.augmentation = captions, tokenizer, augmentation
         self.batch_size, self.maximum_length = batch_size, maximum_length
+        self.captions_together = captions_together
         self._wanted = Wanted(image_size, Path(cache_dir), seed, features)
         self._given = spec
         self._loaded: dict[str, CaptionSplit] | None = None
@@ -161,6 +165,7 @@ class CaptionData(DataModule):
                 target,
                 key=split_key(name, self.seed),
                 training=training,
+                together=training and self.captions_together,
                 augmentation=self.augmentation if training else None,
             )
             self.report[name] = split.report | encoded.report
@@ -184,8 +189,15 @@ class CaptionData(DataModule):
         return self._loaded
 
     def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
-        count = len(self._splits[split])
-        return ShuffledBatches(count, self.batch_size, seed=seed, replicas=replicas, rank=rank)
+        items = self._splits[split]
+        return ShuffledBatches(
+            len(items),
+            self.batch_size,
+            seed=seed,
+            together=items.images if self.captions_together else None,
+            replicas=replicas,
+            rank=rank,
+        )
 
 
 _LEFT_OUT = {
@@ -210,6 +222,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         *,
         key: tuple[int, int],
         training: bool,
+        together: bool,
         augmentation: Augmentation | None,
     ) -> None:
         """Encodes every caption.
@@ -219,12 +232,13 @@ class EncodedCaptions(Dataset[CaptionBatch]):
             target: describes the ids.
             key: begins the keys of the random numbers.
             training: whether items are pairs of image and caption.
+            together: whether an image is in a batch once, for all of its captions there.
             augmentation: how images vary.
 
         Raises:
             ValueError: no caption can be trained on.
         """
-        self._pad, self._key, self._augmentation = target.pad, key, augmentation
+        self._pad, self._key, self._together, self._augmentation = target.pad, key, together, augmentation
         rows = TextCodec(target).encode([words_alone(sentence) for sentence in split.sentences])
         lengths: Ids = np.array([len(row) for row in rows], dtype=np.int64)
         too_long = lengths > target.maximum_length
@@ -240,18 +254,27 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         self._lengths: Ids = np.minimum(lengths, target.maximum_length) + 1
         self._starts: Ids = np.cumsum(self._lengths) - self._lengths
         self._ids = np.fromiter((i for row in rows for i in (target.bos, *row)), np.int64)
-        self._sided = np.array([bool(_SIDES.search(sentence)) for sentence in split.sentences])
+        self.images = split.images
 
     def __len__(self) -> int:
         return len(self._split)
 
     def __getitem__(self, chosen: EpochRows) -> CaptionBatch:
         items = self._split.items(chosen, pixels=not self._split.has_features)
-        batch = self._batch(chosen, items)
+        shown, image_of = np.arange(len(chosen.rows)), None
+        if self._together:
+            _, shown, places = np.unique(self.images[chosen.rows], return_index=True, return_inverse=True)
+            items = items._replace(
+                pixels=None if items.pixels is None else items.pixels[shown],
+                features=None if items.features is None else items.features[shown],
+            )
+            image_of = torch.from_numpy(places)
+        batch = self._batch(chosen, items)._replace(image_of=image_of)
         if self._augmentation is None or batch.images is None:
             return batch
-        drawn = keys(*self._key, *chosen, 1)  # other numbers than an image may be made of
-        sided = self._sided[items.sentences]
+        # Other random numbers than those an image may be made of.
+        drawn = keys(*self._key, chosen.epoch, chosen.rows[shown], 1)
+        sided = np.array([any(map(_SIDES.search, items.references[item])) for item in shown])
         return batch._replace(images=self._augmentation.views(batch.images, drawn, sided))
 
     def whole(self, chosen: EpochRows) -> CaptionBatch:

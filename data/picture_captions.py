@@ -144,6 +144,11 @@ class PictureSplit(CaptionSplit):
         self._items = np.stack([np.arange(len(pictures)), np.cumsum(counts) - counts], axis=1)
         self._owners = np.repeat(np.arange(len(pictures)), counts)
 
+    @property
+    def images(self) -> Rows:
+        """See `CaptionSplit`."""
+        return self._items[:, 0]
+
     def __len__(self) -> int:
         return len(self._items)
 

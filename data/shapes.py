@@ -146,6 +146,11 @@ class Scenes(CaptionSplit):
     def __len__(self) -> int:
         return self._count
 
+    @property
+    def images(self) -> NDArray[np.int64]:
+        """See `CaptionSplit`: there are as many as items."""
+        return np.arange(self._count)
+
     def items(self, chosen: EpochRows, *, pixels: bool) -> Items:
         """See `CaptionSplit`."""
         layout = self._layout(chosen)

@@ -178,6 +178,8 @@ class CaptionBatch(NamedTuple):
         references: all raw captions of each image, which are what is scored.
         names: what to call each image: its file, or the split and its number.
         truths: where the data knows it, all true captions of each image, else None.
+        image_of: `(B,)` int64, which image (or features) each caption is of, where some share one and only
+            I < B are there; None: each caption has its own.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -187,6 +189,7 @@ class CaptionBatch(NamedTuple):
     references: list[list[str]]
     names: list[str]
     truths: list[TrueCaptions] | None = None
+    image_of: Tensor | None = None
 
     @property
     def amounts(self) -> dict[str, Tensor | int]:

@@ -3,6 +3,7 @@
 import json
 import logging
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -145,13 +146,37 @@ def test_captions_that_name_sides_are_never_mirrored(ready: Make) -> None:
     mirrored = Augmentation(smallest_crop=1)
     plain, data = by_index(epoch(ready())), ready(augmentation=mirrored)
     batch = data.batch("train", range(CAPTIONS))
-    codec = TextCodec(data.spec.target)  # type: ignore[arg-type]
-    sided = torch.tensor(["left" in codec.decode(ids.tolist()) for ids in batch.captions.ids])
+    sided = torch.tensor([any("left" in caption for caption in said) for said in batch.references])
     turned = torch.zeros(CAPTIONS, dtype=torch.bool)
     for number in range(8):
         views = by_index(epoch(data, number))
         turned |= ((views - plain).abs() > 1e-3).flatten(1).any(1)
     assert torch.equal(turned, ~sided)
+
+
+@pytest.mark.parametrize("source", ["images", "features"])
+def test_captions_of_an_image_can_be_in_one_batch_which_has_it_once(ready: Make, source: str) -> None:
+    options: dict[str, Any] = {"features": Tiny} if source == "features" else {"augmentation": Augmentation()}
+    data = ready(captions_together=True, batch_size=6, **options)
+    first, second = epoch(data, 0), epoch(data, 1)
+    names = [name for batch in first for name in batch.names]
+    assert len(names) == CAPTIONS
+    assert len([1 for one, next_ in pairwise(names) if one != next_]) == len(set(names)) - 1, "neighbours"
+    assert names != [name for batch in second for name in batch.names]
+    whole = ready(features=Tiny).batch("train", range(CAPTIONS)).features
+    for batch in first:
+        pictures = getattr(batch, source)
+        assert batch.image_of is not None
+        assert len(pictures) == len(set(batch.names))
+        by_name = dict(zip(batch.names, batch.image_of.tolist(), strict=True))
+        assert [by_name[name] for name in batch.names] == batch.image_of.tolist()
+        assert len(set(by_name.values())) == len(by_name)
+        if source == "features":
+            assert torch.equal(pictures[batch.image_of], whole[batch.index])  # type: ignore[index]
+    one, other = (torch.cat([getattr(batch, source) for batch in made]) for made in (first, epoch(data)))
+    assert torch.equal(one, other)
+    assert all(batch.image_of is None for batch in data.val_dataloader())
+    assert_every_item_once(data, COUNTS)
 
 
 def test_the_vocabulary_is_that_of_the_captions_to_train_on(ready: Make, files: dict[str, str]) -> None:

@@ -109,6 +109,20 @@ def test_the_loss_is_that_of_the_paper_per_token() -> None:
     assert set(task.terms) == {"loss", "cross_entropy", "doubly_stochastic"}
 
 
+@pytest.mark.parametrize("source", ["images", "features"])
+def test_captions_that_share_an_image_learn_as_if_each_had_its_own(source: str) -> None:
+    task, once = make_task(), batch(6)
+    given = once.images if source == "images" else task.network.annotate(once.images).detach()  # type: ignore[arg-type]
+    image_of = torch.tensor([1, 0, 0, 3, 3, 3])
+    one, each = (
+        once._replace(**{"images": None} | {source: shown}, image_of=index)  # type: ignore[arg-type]
+        for shown, index in ((given[:4], image_of), (given[image_of], None))
+    )
+    loss, expected = task.training_step(one, 0), task.training_step(each, 0)
+    torch.testing.assert_close(loss, expected)
+    assert abs(loss - task.training_step(each._replace(**{source: given}), 0)) > 1e-4  # type: ignore[arg-type]
+
+
 def test_sampled_readings_add_their_terms_with_their_weight() -> None:
     task, given = make_task(partial(Hard, soft_share=0.5)), batch()
     assert task.reinforce is not None

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zoo.attention.projection import Projection
+from zoo.kernels import additive_score
 from zoo.kernels.precision import at_least_float32
 
 
@@ -168,10 +169,8 @@ class Additive(Score):
 
     def forward(self, query: Tensor, projected: Tensor) -> Tensor:
         """See `Score`."""
-        searched = self.W(query)
-        hidden = (searched.to(projected.dtype).unsqueeze(-2) + projected.unsqueeze(-3)).tanh_()
-        scores: Tensor = self.v(hidden.flatten(-3, -2).to(searched.dtype)).view(hidden.shape[:-1])
-        return scores
+        dtype = projected.dtype
+        return additive_score(self.W(query).to(dtype), projected, self.v.weight.to(dtype))
 
 
 class LinearConcat(Score):

@@ -1,7 +1,8 @@
 """Fast paths: torch only, each tested against its plain twin."""
 
+from zoo.kernels.additive_score import additive_score
 from zoo.kernels.cross_entropy import linear_cross_entropy
 from zoo.kernels.dropout import Dropout
 from zoo.kernels.repeated_linear import RepeatedLinear
 
-__all__ = ["Dropout", "RepeatedLinear", "linear_cross_entropy"]
+__all__ = ["Dropout", "RepeatedLinear", "additive_score", "linear_cross_entropy"]

@@ -27,9 +27,9 @@ METRICS: dict[str, type[Metric]] = {
     "rouge_l": RougeL,
     "cider_d": CiderD,
     "pointing_accuracy": Pointing,
-    "pointing_uniform": Pointing,
-    "pointing_centre": Pointing,
-    "pointing_random": Pointing,
+    "pointing_uniform": MeanMetric,
+    "pointing_centre": MeanMetric,
+    "pointing_random": MeanMetric,
     "pointing_counted": Pointing,
     "number_coverage": NumberCoverage,
     "name_coverage": NameCoverage,
@@ -47,7 +47,7 @@ METRICS: dict[str, type[Metric]] = {
     "tf_loss": Perplexity,
     "tf_perplexity": Perplexity,
 }
-"""Every metric by its name."""
+"""Every metric by its name; a plain mean, such as a control, is neither better high nor low."""
 
 
 def mode_of(logged: str) -> str:

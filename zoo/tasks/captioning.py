@@ -191,7 +191,10 @@ class CaptioningTask(WritingTask):
         """Cross-entropy, the doubly stochastic penalty, and the REINFORCE term where readings are sampled."""
         self.network.encoder.begin_epoch(self.current_epoch)
         inputs, labels = decoder_pair(batch.captions)
-        decoded = self.network.decode(self.network.encode(self._grid(batch)), inputs)
+        grid = self._grid(batch)
+        if batch.image_of is not None:
+            grid = grid[batch.image_of]
+        decoded = self.network.decode(self.network.encode(grid), inputs)
         loss, terms = self._loss(decoded, labels)
         alpha = decoded.weights if decoded.probabilities is None else decoded.probabilities
         if self.doubly_stochastic and alpha is not None:

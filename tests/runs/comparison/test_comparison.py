@@ -253,6 +253,19 @@ SCENES = [
 ]
 
 
+def test_how_well_maps_that_know_nothing_point_has_no_best(tmp_path: Path) -> None:
+    for number, score in enumerate(("Dot", "Additive")):
+        scores = {
+            "exact_match": 0.5,
+            "pointing_accuracy": 0.9 + number / 20,
+            "pointing_centre": 0.1 + number / 20,
+        }
+        make_run(tmp_path / score, score, test=scores)
+    found = compare(tmp_path)
+    assert len(found.best("pointing_accuracy")) == 1
+    assert found.best("pointing_centre") == []
+
+
 @pytest.fixture
 def captioners(tmp_path: Path) -> Path:
     """One that is often right, and one that hardly knows a colour."""

@@ -1,0 +1,52 @@
+"""The score of additive attention with less traffic to memory than autograd's."""
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd.function import Function, once_differentiable
+
+from zoo.kernels.precision import without_autocast
+
+
+def additive_score(searched: Tensor, projected: Tensor, v: Tensor) -> Tensor:
+    """`vᵀ tanh(s_q + k_i)` for every query and key.
+
+    What it costs is to read and write `(*lead, Q, K, A)` numbers, so each is touched as rarely as can be:
+    autocast casts none, and the backward pass goes through v and tanh at once.
+
+    Args:
+        searched: s, `(*lead, Q, A)`, float32 or float64.
+        projected: k, `(*lead, K, A)`, of the same dtype.
+        v: of the same dtype, `(1, A)`, or `(H, 1, A)` where H is the last of the leading axes.
+
+    Returns:
+        `(*lead, Q, K)`.
+    """
+    scores: Tensor = _AdditiveScore.apply(searched, projected, v)
+    return scores
+
+
+class _AdditiveScore(Function):
+    @staticmethod
+    def forward(ctx: Any, searched: Tensor, projected: Tensor, v: Tensor) -> Tensor:
+        searched, projected = searched.unsqueeze(-2), projected.unsqueeze(-3)
+        hidden = (searched + projected).tanh_()
+        ctx.save_for_backward(v, hidden)
+        ctx.shapes = searched.shape, projected.shape
+        with without_autocast(hidden.device.type):  # it would cast hidden
+            return (hidden.flatten(-3, -2) @ v.mT).view(hidden.shape[:-1])
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        v, hidden = ctx.saved_tensors
+        searched, projected = ctx.shapes
+        inner = torch.ops.aten.tanh_backward(gradient.unsqueeze(-1) * v.unsqueeze(-2), hidden)
+        with without_autocast(hidden.device.type):
+            of_v = gradient.flatten(-2).unsqueeze(-2) @ hidden.flatten(-3, -2)
+        return (
+            inner.sum_to_size(searched).squeeze(-2),
+            inner.sum_to_size(projected).squeeze(-3),
+            of_v.sum_to_size(v.shape),
+        )
