@@ -138,7 +138,7 @@ def test_the_summary_of_a_validation_is_its_best_also_of_what_was_logged_before_
     )  # then it stopped
     for step, value in ((2, 3.0), (3, 9.0), (4, 5.0)):
         for one in (metrics, logger):
-            values = {"val/chrf": value, "val/tf_loss": value, "train/loss": value, "val/unknown": value}
+            values = {"val/chrf": value, "val/tf_loss": value, "train/loss": value, "val/saturation": value}
             one.log_metrics(values, step=step)
     logger.finish(exit_code=0)
     whole = _whole(tmp_path, logger)
@@ -147,7 +147,7 @@ def test_the_summary_of_a_validation_is_its_best_also_of_what_was_logged_before_
     summary = whole["summary"]
     assert summary["val/chrf"] == {"max": 9.0}
     assert summary["val/tf_loss"] == {"min": 0.5}, "before the stop"
-    assert summary["train/loss"] == summary["val/unknown"] == 5.0
+    assert summary["train/loss"] == summary["val/saturation"] == 5.0, "neither way is better"
     assert "val/bleu" not in summary
     defined = {
         one["name"]: one for one in _of(_records(tmp_path, str(logger._id)), "metric") if "name" in one

@@ -33,7 +33,7 @@ class WandbLogger(LightningWandbLogger):
 
     All runs write below one common folder, so that `zoo watch` shows them together. When the server does not
     answer, the run goes on offline; `wandb sync` uploads it later. The summary of a validation metric is its
-    best value, also over the parts of a run that was resumed; that of anything else is the last.
+    best value, also over the parts of a run that was resumed; where none is best, and elsewhere, the last.
 
     Args:
         folder: the run's folder; its short id is the W&B id.
@@ -92,7 +92,7 @@ class WandbLogger(LightningWandbLogger):
         """Logs values at a step; a step without values is none."""
         if metrics:
             for name in metrics.keys() - self._summarised:
-                if _is_validated(name):
+                if _has_best(name):
                     best = mode_of(name)
                     self.experiment.define_metric(name, step_metric=_STEP, step_sync=True, summary=best)
             self._summarised |= metrics.keys()
@@ -165,9 +165,10 @@ def finish(loggers: Iterable[Logger], exit_code: int) -> None:
             logger.finish(exit_code)
 
 
-def _is_validated(name: str) -> bool:
+def _has_best(name: str) -> bool:
+    """Whether it is a validation metric that says of itself which way it gets better."""
     stage, _, metric = name.partition("/")
-    return stage == "val" and metric in METRICS
+    return stage == "val" and metric in METRICS and METRICS[metric].higher_is_better is not None
 
 
 def _best_values(path: Path) -> dict[str, dict[str, float]]:
@@ -178,7 +179,7 @@ def _best_values(path: Path) -> dict[str, dict[str, float]]:
     """
     best: dict[str, dict[str, float]] = {}
     for row in read_metrics(path) if path.exists() else ():
-        if _is_validated(row.name) and not math.isnan(row.value):
+        if _has_best(row.name) and not math.isnan(row.value):
             way = mode_of(row.name)
             values = [row.value, *best.get(row.name, {}).values()]
             best[row.name] = {way: max(values) if way == "max" else min(values)}
