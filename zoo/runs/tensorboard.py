@@ -32,6 +32,7 @@ class TensorBoardLogger(LightningTensorBoardLogger):
         super().__init__(save_dir=folder, name="", version=FOLDER)
         self._metrics = Path(folder) / "metrics.csv"
         self._settings: Mapping[str, Any] = {}
+        self._begun = False
 
     @rank_zero_only
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
@@ -64,31 +65,30 @@ class TensorBoardLogger(LightningTensorBoardLogger):
 
     @rank_zero_only
     def save(self) -> None:
-        """Brings what was logged to the disk."""
-        if self._experiment is not None:  # asking for it would begin
-            self.experiment.flush()
+        """Brings what was logged to the disk, and no hparams.yaml: config.yaml is the record."""
+        self.experiment.flush()
 
     def _begin(self, step: int, names: Collection[str] = ()) -> None:
-        """Begins with what is logged first; what a stopped run logged from there on is to be forgotten.
+        """Precedes what is logged first; what a stopped run logged from there on is to be forgotten.
 
         TensorBoard then forgets all of that step. What metrics.csv still has of it was logged before the
         checkpoint from which the run goes on, and is written again, but for the names that come now.
         """
-        if self._experiment is not None:
+        if self._begun:
             return
-        self._kwargs["purge_step"] = step
-        for row in read_metrics(self._metrics) if self._metrics.exists() else ():
-            if row.step == step and row.name not in names:
-                self.experiment.add_scalar(row.name, row.value, step)
-        self._log_settings()
+        self._begun = True
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog  # here, because they need an extra
+        from torch.utils.tensorboard.summary import hparams
 
-    def _log_settings(self) -> None:
-        from torch.utils.tensorboard.summary import hparams  # here, because it needs an extra
-
+        writer = self.experiment._get_file_writer()
+        writer.add_event(Event(session_log=SessionLog(status=SessionLog.START)), step)
         monitor = (self._settings.get("task") or {}).get("monitor")
         shown = dict.fromkeys([monitor, monitor.replace("val/", "test/", 1)] if monitor else [], 0.0)
         for summary in hparams(logged_settings(self._settings), shown):
-            self.experiment._get_file_writer().add_summary(summary)
+            writer.add_summary(summary, step)
+        for row in read_metrics(self._metrics) if self._metrics.exists() else ():
+            if row.step == step and row.name not in names:
+                self.experiment.add_scalar(row.name, row.value, step)
 
 
 def _cell(text: str) -> str:
