@@ -143,7 +143,7 @@ def test_the_summary_of_a_validation_is_its_best_also_of_what_was_logged_before_
     logger.finish(exit_code=0)
     whole = _whole(tmp_path, logger)
     assert whole["config"] == {"model": "X", "model/size": 3}
-    assert whole["tags"] == ["baseline", "paper"]
+    assert whole["tags"] == ["scores", "baseline", "paper"], "the group is one, for leet's filter"
     summary = whole["summary"]
     assert summary["val/chrf"] == {"max": 9.0}
     assert summary["val/tf_loss"] == {"min": 0.5}, "before the stop"
@@ -172,6 +172,35 @@ def test_the_best_checkpoint_of_a_finished_run_becomes_an_artifact(tmp_path: Pat
     assert json.loads(artifact["metadata"]) == {"step": 7, "val/bleu": 12.5}
     (content,) = artifact["manifest"]["contents"]
     assert (content["path"], content["local_path"]) == ("best.ckpt", str(best)), "it is not copied"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # W&B leaves that file open
+def test_a_run_that_an_agent_started_is_the_one_that_the_server_drew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = tmp_path / "drawn.yaml"
+    drawn.write_text("optimizer.lr:\n  value: 0.5\nwandb_version: 1\n")
+    monkeypatch.setenv("WANDB_SWEEP_ID", "sweep123")
+    monkeypatch.setenv("WANDB_RUN_ID", "drawn123")
+    monkeypatch.setenv("WANDB_SWEEP_PARAM_PATH", str(drawn))
+    logger = _logger(tmp_path)
+    logger.log_hyperparams({"optimizer": {"lr": 0.5}})
+    logger.log_metrics({"val/chrf": 1.0}, step=1)
+    assert logger.version == "drawn123"
+    logger.finish(exit_code=0)
+    records = _records(tmp_path, "drawn123")
+    (run,) = _of(records, "run")
+    assert (run["run_id"], run["sweep_id"]) == ("drawn123", "sweep123")
+    whole = json.loads(_inspect(tmp_path, "drawn123", "--summary"))
+    assert whole["config"] == {"optimizer.lr": 0.5, "optimizer/lr": 0.5}
+    assert [row["val/chrf"] for row in _history(records)] == [1.0]
+
+
+def test_a_tag_that_wandb_does_not_take(tmp_path: Path) -> None:
+    for tag in ("", "x" * 65):
+        with pytest.raises(ValueError, match=r"tags must have 1 to 64 characters, got '"):
+            _logger(tmp_path, tags=[tag])
+    assert _logger(tmp_path, group="x" * 100)._wandb_init["tags"] == ["x" * 64]
 
 
 def test_a_run_whose_files_are_damaged_is_ended_all_the_same(

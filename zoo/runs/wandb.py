@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 Mode = Literal["online", "offline", "disabled"]
 
 _STEP = "trainer/global_step"
+_LONGEST_TAG = 64
 
 
 class WandbLogger(LightningWandbLogger):
@@ -41,9 +42,12 @@ class WandbLogger(LightningWandbLogger):
         project: the W&B project.
         name: the run's name.
         group: the sweep's name; None for a single run.
-        tags: words by which the user finds the run.
+        tags: words by which the user finds the run; the group is one more, for `wandb leet`'s filter.
         log_model: whether a finished run's best checkpoint becomes an artifact.
         timeout: seconds to wait for the server, at the start and for the upload at the end.
+
+    Raises:
+        ValueError: W&B takes no such tag.
     """
 
     def __init__(
@@ -58,12 +62,15 @@ class WandbLogger(LightningWandbLogger):
         log_model: bool = False,
         timeout: float = 20.0,
     ) -> None:
+        for tag in tags:
+            if not 1 <= len(tag) <= _LONGEST_TAG:
+                raise ValueError(f"tags must have 1 to {_LONGEST_TAG} characters, got {tag!r} ({len(tag)})")
         super().__init__(
             name=name,
             save_dir=str(wandb_dir),
             project=project,
             group=group,
-            tags=list(tags),
+            tags=list(dict.fromkeys([*([group[:_LONGEST_TAG]] if group else []), *tags])),
             id=short_id(Path(folder)),
         )
         self._folder = Path(folder)
