@@ -128,14 +128,12 @@ def test_two_runs_of_one_process_stay_apart(tmp_path: Path, connections: list[st
     assert not connections, "an offline run talks to nobody"
 
 
-def test_the_summary_of_a_validation_is_its_best_also_of_what_was_logged_before_a_stop(
-    tmp_path: Path,
-) -> None:
-    logger = _logger(tmp_path)
+def test_settings_are_flat_tags_kept_and_summaries_the_best_also_before_a_stop(tmp_path: Path) -> None:
+    logger = _logger(tmp_path, tags=["baseline", "paper"], group="scores")
+    logger.log_hyperparams({"model": {"_target_": "zoo.X", "size": 3}, "paths": {"runs_dir": "/runs"}})
     metrics = MetricsFile(logger._folder / "metrics.csv")
-    metrics.log_metrics(
-        {"val/chrf": 1.0, "val/tf_loss": 0.5, "val/bleu": float("nan")}, step=1
-    )  # then it stopped
+    before = {"val/chrf": 1.0, "val/tf_loss": 0.5, "val/bleu": float("nan")}
+    metrics.log_metrics(before, step=1)  # then it stopped
     for step, value in ((2, 3.0), (3, 9.0), (4, 5.0)):
         for one in (metrics, logger):
             values = {"val/chrf": value, "val/tf_loss": value, "train/loss": value, "val/saturation": value}
