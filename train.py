@@ -6,9 +6,10 @@ of its own, `python train.py --frozen FOLDER/config.yaml`: a resolved configurat
 """
 
 # ruff: noqa: E402 - torch is imported after the allocator was told
-from zoo.memory_allocator import keep_freed_memory
+from zoo.memory_allocator import keep_few_kernels, keep_freed_memory
 
 keep_freed_memory()
+keep_few_kernels()
 
 import sys
 from pathlib import Path

@@ -16,9 +16,10 @@ from typing import Annotated, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from zoo.memory_allocator import keep_freed_memory
+from zoo.memory_allocator import keep_few_kernels, keep_freed_memory
 
 keep_freed_memory()
+keep_few_kernels()
 
 import lightning.pytorch as pl
 import torch

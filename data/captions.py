@@ -3,9 +3,8 @@
 import hashlib
 import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 from unicodedata import normalize
 
 import numpy as np
@@ -114,10 +113,9 @@ class CaptionData(DataModule):
         self._loaded: dict[str, CaptionSplit] | None = None
         self._splits: dict[str, EncodedCaptions] = {}  # type: ignore[assignment]
 
-    @staticmethod
-    def placeholder(settings: Mapping[str, Any]) -> ImageSpec:
-        """What the images are like, as the constructor's settings tell."""
-        return image_spec(settings["image_size"])
+    def placeholder(self) -> ImageSpec:
+        """What the images are like."""
+        return image_spec(self._wanted.image_size)
 
     def check_files(self) -> None:
         """Sees before a run that all files are there.

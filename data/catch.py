@@ -1,8 +1,7 @@
 """Games of Catch, as they begin: made on the spot, with nothing to download."""
 
 import hashlib
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -82,10 +81,9 @@ class CatchData(DataModule):
         self._games = {"train": train_games, "val": validation_games, "test": test_games}
         self._given = spec
 
-    @staticmethod
-    def placeholder(settings: Mapping[str, Any]) -> ImageSpec:
-        """What the boards look like, as the constructor's settings tell."""
-        return ImageSpec(channels=1, height=settings["size"], width=settings["size"], classes=CATCH_ACTIONS)
+    def placeholder(self) -> ImageSpec:
+        """What the boards look like."""
+        return ImageSpec(1, height=self.rules.size, width=self.rules.size, classes=CATCH_ACTIONS)
 
     def setup(self, stage: str | None = None) -> None:
         """Plans the splits.
@@ -105,13 +103,18 @@ class CatchData(DataModule):
             target=None,
             test_hash=splits["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(repr(CATCH_ACTIONS).encode()).hexdigest(),
-            image=self.placeholder(self.rules._asdict()),
+            image=self.placeholder(),
         )
         if self._given is not None:
             check_same_data(self._given, spec)
         self.report = {split: {"games": count} for split, count in self._games.items()}
         self._splits = dict(splits)
         self._spec = spec
+
+    def batch(self, split: str, numbers: Sequence[int]) -> CatchBatch:
+        """Games of a split by their numbers; of training games those of the first epoch."""
+        games: CatchBatch = self._splits[split][EpochRows(0, np.asarray(numbers))]
+        return games
 
     def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
         return ShuffledBatches(self._games[split], self.batch_size, seed=seed, replicas=replicas, rank=rank)

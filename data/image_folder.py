@@ -57,7 +57,6 @@ class ImageFolder(ImageSet):
                 raise ValueError(f"{side} must be at least 1, got {value}")
         if not 0 < self.held_out <= 0.4:
             raise ValueError(f"held_out must be above 0 and at most 0.4, got {self.held_out}")
-        self.size = (self.height, self.width) if self.height and self.width else None
         if self.path is None:
             raise ValueError(
                 "path must name the folder of your pictures, for example data.images.path=pictures; it has a"
@@ -68,9 +67,16 @@ class ImageFolder(ImageSet):
             what = "is no folder" if root.exists() else f"does not exist{did_you_mean(root)}"
             raise ValueError(f"path must name a folder; {root} {what}")
         given = [split for split in ("train", "val", "test") if (root / split).is_dir()]
-        folders = {split: root / split for split in given} if "train" in given else {"train": root}
+        if given and "train" not in given:
+            raise ValueError(
+                f"path must hold train/ where it holds val/ or test/; {root} has {', '.join(_names(root))}:"
+                " put what is to be trained on into train/, a folder for each class"
+            )
+        folders = {split: root / split for split in given} if given else {"train": root}
         self._files = {split: _pictures(folder) for split, folder in folders.items()}
         _check_classes(folders, self._files)
+        first = next(self._heads(), None)
+        self.size = (self.height or first[0][1], self.width or first[0][0]) if first else None
 
     def load(self) -> LabelledImages:
         """See `ImageSet`.
@@ -101,16 +107,14 @@ class ImageFolder(ImageSet):
         return LabelledImages(spec.classes, splits)
 
     def _spec(self) -> ImageSpec:
-        """Finds size and channels in the heads of the files; what cannot be opened, reading will name."""
-        heads = (head for files in self._files.values() for head in map(_head, _all(files)) if head)
-        (width, height), mode = next(heads, ((1, 1), "L"))
-        coloured = mode not in _GREY or any(mode not in _GREY for _, mode in heads)
-        return ImageSpec(
-            channels=3 if coloured else 1,
-            height=self.height or height,
-            width=self.width or width,
-            classes=tuple(self._files["train"]),
-        )
+        """Finds the channels in the heads of the files; what cannot be opened, reading will name."""
+        height, width = self.size or (1, 1)
+        coloured = any(mode not in _GREY for _, mode in self._heads())
+        return ImageSpec(3 if coloured else 1, height, width, classes=tuple(self._files["train"]))
+
+    def _heads(self) -> Iterator[tuple[tuple[int, int], str]]:
+        """Of the pictures that can be opened, those to train on first."""
+        return (head for files in self._files.values() for head in map(_head, _all(files)) if head)
 
     def _places(self) -> np.ndarray:
         """`(N,)` a place in [0, 1) for each training picture, by the content of its file."""
@@ -134,8 +138,16 @@ def _names(folder: Path) -> list[str]:
     return sorted(name for name in os.listdir(folder) if not name.startswith(".")) if folder.is_dir() else []
 
 
+def _folders(folder: Path) -> list[str]:
+    """The folders below a folder, without a look at each of its files."""
+    if not folder.is_dir():
+        return []
+    with os.scandir(folder) as entries:
+        return sorted(entry.path for entry in entries if entry.is_dir() and not entry.name.startswith("."))
+
+
 def _check_classes(folders: dict[str, Path], files: dict[str, _Files]) -> None:
-    """Sees that every split has the same classes, at least two, each with pictures.
+    """Sees that every split has the same classes, at least two, each with pictures and nothing else.
 
     Raises:
         ValueError: names the folders and files.
@@ -147,6 +159,10 @@ def _check_classes(folders: dict[str, Path], files: dict[str, _Files]) -> None:
                 problems.append(f"{folder / name} is no folder of a class")
             elif not paths:
                 problems.append(f"{folder / name} holds no picture")
+            problems += [
+                f"{below} is a folder, but what lies in {folder / name} must be its pictures"
+                for below in _folders(folder / name)
+            ]
     classes = set(files["train"])
     if len(classes) < 2:
         found = f"only {next(iter(classes))}" if classes else "none"

@@ -1,8 +1,7 @@
 """The data module of every image task: a set of labelled images, perhaps on a canvas, in batches."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -73,11 +72,11 @@ class ImageData(DataModule):
         self._loaded: LabelledImages | None = None
         self._splits: dict[str, PlacedImages] = {}  # type: ignore[assignment]
 
-    @staticmethod
-    def placeholder(settings: Mapping[str, Any]) -> ImageSpec:
-        """What images there may be, as far as the constructor's settings tell; the rest is arbitrary."""
-        size = (settings.get("canvas") or {}).get("size", 28)
-        return ImageSpec(channels=1, height=size, width=size, classes=tuple("0123456789"))
+    def placeholder(self) -> ImageSpec:
+        """What images there may be, as far as it is known before they are read; the rest is arbitrary."""
+        placed = (self.canvas.height, self.canvas.width) if self.canvas else self.images.size
+        height, width = placed or (28, 28)
+        return ImageSpec(channels=1, height=height, width=width, classes=tuple("0123456789"))
 
     def check_files(self) -> None:
         """Sees before a run that what cannot be downloaded is there.

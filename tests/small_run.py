@@ -10,6 +10,7 @@ from PIL import Image
 from tokenizers import Tokenizer
 
 from data.vocabulary import Characters, Words
+from zoo.batch import CATCH_ACTIONS
 from zoo.config.instantiate import instantiate
 from zoo.runs.checkpoint import contents
 from zoo.runs.checkpoint_io import AtomicIO
@@ -181,6 +182,55 @@ def make_recogniser(
             "state_dict": built.state_dict(),
             "callbacks": {"ModelCheckpoint": {"monitor": "val/error"}},
             "zoo": contents({"name": "small", "model": model, "task": task}, spec, {"val/error": 0.25}),
+        },
+        folder / "checkpoints" / "best.ckpt",
+    )
+    return folder
+
+
+def make_player(folder: Path, *, seed: int = 0, policy: str = "learned", scales: int = 2) -> Path:
+    """Writes the checkpoint of a model that plays Catch on 12 x 12 pixels, as `make_run` does.
+
+    Args:
+        folder: the run's.
+        seed: of the weights.
+        policy: `learned` or `random`.
+        scales: of its glimpses.
+    """
+    spread = {"std": 0.1} if policy == "learned" else {}
+    model = part(
+        "zoo.networks.ram.RecurrentAttentionModel",
+        policy=part(f"zoo.attention.{policy.title()}Policy", **spread),
+        recurrent=part("zoo.networks.recurrent.LSTM"),
+        glimpses=1,
+        glimpse_size=4,
+        scales=scales,
+        glimpse_hidden_size=8,
+        hidden_size=8,
+    )
+    task = part(
+        "zoo.tasks.tracking.TrackingTask",
+        optimizer=part("torch.optim.Adam", lr=0.001),
+        scheduler=None,
+        reinforce={"baseline": part("zoo.attention.LearnedBaseline"), "weight": 1.0, "discount": 0.9},
+        entropy_weight=0.0,
+        monitor="val/catch_rate",
+    )
+    data = {"size": 12, "ball": 2, "balls": 3}
+    spec = DataSpec("catch", None, None, "", "", image=ImageSpec(1, 12, 12, CATCH_ACTIONS))
+    torch.manual_seed(seed)
+    network = instantiate(model, "model")(spec=spec)
+    built = instantiate(task, "task")(network=network, spec=spec)
+    with torch.no_grad():
+        for weight in built.parameters():  # opinions strong enough to move
+            weight.mul_(3.0)
+    settings = {"name": "small", "data": data, "model": model, "task": task}
+    AtomicIO().save_checkpoint(
+        {
+            "global_step": 7,
+            "state_dict": built.state_dict(),
+            "callbacks": {"ModelCheckpoint": {"monitor": "val/catch_rate"}},
+            "zoo": contents(settings, spec, {"val/catch_rate": 0.5}),
         },
         folder / "checkpoints" / "best.ckpt",
     )

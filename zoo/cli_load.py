@@ -29,13 +29,15 @@ def load_runs(
         ValueError: a run is of another kind, or cannot be loaded.
     """
     from zoo.loading import load
+    from zoo.player import Player
     from zoo.predictor import run_name
 
     loaded: dict[str, Kind] = {}
     for run in runs:
         predictor = load(run, device=device, precision=precision)
         if not isinstance(predictor, kind):
-            raise ValueError(f"the model of {run} {otherwise}")
+            plays = "plays games of its own: give nothing but runs like it"
+            raise ValueError(f"the model of {run} {plays if isinstance(predictor, Player) else otherwise}")
         print(f"using {predictor.checkpoint}", file=sys.stderr)
         name = run_name(predictor.checkpoint.path)
         loaded[name if name not in loaded else str(run)] = predictor

@@ -21,6 +21,7 @@ from rich.text import Text
 
 from zoo.clear_errors import clear_errors
 from zoo.cli_load import load_runs
+from zoo.cli_predict_games import only_players, play_games
 from zoo.cli_predict_pictures import pictures_behind, predict_pictures
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def predict(
             metavar="RUN... [SENTENCE | PICTURE...]",
             help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then a "
             "sentence (`-` reads sentences from standard input, one per line), or pictures for a model that "
-            "recognises them or writes captions.",
+            "recognises them or writes captions; nothing for one that plays.",
         ),
     ],
     file: Annotated[
@@ -60,8 +61,8 @@ def predict(
         Path | None,
         typer.Option(
             help="Draw the attention to this picture: one sentence, several runs side by side; beside it, all"
-            " heads of a model that has several. Or the path of glimpses over pictures, or what each word of"
-            " their captions looked at."
+            " heads of a model that has several. Or the path of glimpses over pictures or a game, or what"
+            " each word of captions looked at."
         ),
     ] = None,
     device: Annotated[
@@ -72,8 +73,11 @@ def predict(
         typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
     ] = "32-true",
 ) -> None:
-    """Translate sentences, recognise pictures or write their captions, with trained models."""
+    """Translate sentences, recognise pictures, write their captions or play, with trained models."""
     with clear_errors():
+        if file is None and only_players(arguments):
+            play_games(arguments, plot=plot, device=device, precision=precision)
+            return
         if file is None and (pictures := pictures_behind(arguments)):
             runs = arguments[: -len(pictures)]
             predict_pictures(runs, pictures, nbest=nbest, plot=plot, device=device, precision=precision)

@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from zoo.attention import GlimpseSensor
+from zoo.attention.glimpse import useful_scales
 
 
 def pixel_by_pixel(image: Tensor, location: Tensor, size: int, scales: int) -> Tensor:
@@ -69,6 +70,21 @@ def test_large_images_are_read_where_it_looks_alone() -> None:
     torch.testing.assert_close(sensor(memory, places)[0], expected)
 
 
+@pytest.mark.parametrize(
+    ("size", "height", "width"), [(8, 28, 28), (4, 8, 5), (3, 7, 12), (9, 2, 2), (1, 1, 1)]
+)
+def test_useful_scales_are_those_that_show_something_more(size: int, height: int, width: int) -> None:
+    """The last of them holds the whole image even from its corners, and the one before does not."""
+    most = useful_scales(size, height, width)
+    sensor, image = GlimpseSensor(size=size, scales=most + 1), torch.ones(1, height, width)
+    seen = sensor(sensor.prepare(image), torch.tensor([[-1.0, -1], [1, 1], [-1, 1], [0, 0]]))
+    shown = [
+        float(patch.sum(dim=(-3, -2, -1)).min()) * 4**scale for scale, patch in enumerate(seen.movedim(1, 0))
+    ]
+    assert shown[-2:] == pytest.approx([height * width] * 2)
+    assert all(pixels < height * width for pixels in shown[:-2])
+
+
 def test_leading_axes_are_free() -> None:
     images, locations = torch.rand(2, 3, 1, 8, 8), torch.rand(2, 3, 5, 2)
     sensor = GlimpseSensor(size=3, scales=2)
@@ -96,5 +112,7 @@ def test_what_is_refused() -> None:
     sensor = GlimpseSensor(size=2)
     with pytest.raises(ValueError, match=r"shape \(\.\.\., C, H, W\), given \(4, 4\)"):
         sensor.prepare(torch.rand(4, 4))
+    with pytest.raises(ValueError, match=r"images need floating-point numbers, .* given torch\.uint8: "):
+        sensor.prepare(torch.zeros(1, 1, 4, 4, dtype=torch.uint8))
     with pytest.raises(ValueError, match=r"lead=\(2,\), given \(3, 1, 2\)"):
         sensor(sensor.prepare(torch.rand(2, 1, 4, 4)), torch.zeros(3, 1, 2))

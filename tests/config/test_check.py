@@ -323,7 +323,7 @@ def test_the_direction_follows_from_the_metric(
     assert config["scheduler"].get("mode") in (None, mode)
 
 
-TEXT, IMAGES = "pairs of sentences", "images of classes"
+TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch"
 
 
 @pytest.mark.parametrize(
@@ -352,6 +352,32 @@ TEXT, IMAGES = "pairs of sentences", "images of classes"
         (
             ["model=convolutional", "model.filter_size=99"],
             "model.filter_size: must fit into the image of 24 x 24, got 99",
+        ),
+        (
+            ["model=convolutional", "data.canvas=null"],
+            "model.filter_size: must fit into the image of 8 x 8, got 10",
+        ),
+        (["model=ram", "model.glimpse_size=0"], "model.glimpse_size: must be at least 1, got 0"),
+        (
+            ["model=ram", "model.scales=5"],  # of 24 x 24 pixels
+            "model.scales: must be at most 4, got 5: patch 4 of 64 pixels a side, each twice as wide as the "
+            "one before, holds the whole image of 24 x 24 from any place",
+        ),
+        (
+            ["model=ram", "scheduler=cosine", "trainer.max_steps=100"],
+            "scheduler.total_steps: must exceed scheduler.warmup_steps=400, got 100: a cosine ends",
+        ),
+        (
+            ["model=ram", "data=catch"],
+            f"data: has {GAMES}, but RecognitionTask takes {IMAGES}; take task=tracking callbacks=tracking, ",
+        ),
+        (
+            ["model=ram", "data=catch", "task=tracking"],
+            f"callbacks.glimpses: shows {IMAGES}, but the data has {GAMES}; leave it out, or take callbacks=",
+        ),
+        (
+            ["experiment=ram_tracking", "model.glimpses=9"],
+            "model.glimpses: model.glimpses=9 changes nothing: a game has a look before each move; leave it",
         ),
         (["model=ram", "task.episodes=0"], "task.episodes: must be at least 1, got 0"),
         (["model=ram", "task.reinforce.weight=0"], "task.reinforce.weight: must be above 0, got 0"),
@@ -393,6 +419,8 @@ def test_what_is_said_where_images_are_recognised(
         ["model=ram", "policy=learned", "policy.std=0.2", "task.monitor=val/saturation"],
         ["model=fully_connected", "data=mnist", "task.monitor=val/loss"],
         ["model=convolutional", "~callbacks.glimpses"],
+        ["model=convolutional", "data.canvas=null", "model.filter_size=8"],
+        ["model=ram", "model.scales=4", "model.glimpses=9"],
     ],
     ids=" ".join,
 )

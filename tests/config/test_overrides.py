@@ -121,7 +121,7 @@ def test_what_is_allowed(line: list[str]) -> None:
         ),
         (
             b"# @package _global_\ndefaults: [{override /dat: dates}]\n",
-            "In 'experiment/own': Could not",
+            "experiment/own chooses dat=, which nothing here has; take another model, or another recipe",
         ),
     ],
 )

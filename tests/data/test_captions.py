@@ -354,7 +354,7 @@ def test_the_configurations_are_built(
     made = instantiate(config["data"], "data")
     assert isinstance(made, CaptionData)
     assert made.captions.name == name
-    assert made.placeholder(config["data"]).height == config["data"]["image_size"]
+    assert made.placeholder().height == config["data"]["image_size"]
     if name.startswith(("flickr", "coco")):
         with pytest.raises(FileNotFoundError, match=f"{name} lacks .* Get .*http"):
             made.check_files()

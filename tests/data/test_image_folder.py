@@ -78,6 +78,10 @@ def test_pictures_of_any_size_become_those_of_the_first_or_as_asked(tmp_path: Pa
     sized = ImageFolder(path=str(tmp_path), height=9, width=7)
     assert sized.size == (9, 7)
     assert sized.load().splits["test"].images.shape == (4, 1, 9, 7)
+    assert ImageFolder(path=str(tmp_path)).size == (4, 6), "known before all are read"
+    assert ImageFolder(path=str(tmp_path), width=7).size == (4, 7)
+    for picture in tmp_path.rglob("*.*"):
+        picture.write_text("no picture")
     assert ImageFolder(path=str(tmp_path)).size is None
 
 
@@ -138,6 +142,14 @@ def other(root: Path) -> None:
     (root / "val" / "dog").rename(root / "val" / "wolf")
 
 
+def nested(root: Path) -> None:
+    draw(root / "train" / "cat" / "tabby" / "1.png")
+
+
+def untrained(root: Path) -> None:
+    (root / "train").rename(root / "extra")
+
+
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -145,6 +157,8 @@ def other(root: Path) -> None:
         (bare, r"train must have a folder for each of two classes or more, has none"),
         (empty, r"train/dog holds no picture"),
         (stray, r"train/notes\.txt is no folder of a class"),
+        (nested, r"train/cat/tabby is a folder, but what lies in .*train/cat must be its pictures$"),
+        (untrained, r"path must hold train/ where it holds val/ or test/; .* has extra, test, val: put "),
         (other, r"val lacks the classes dog of .*train; .*val has wolf, which .*train lacks"),
     ],
 )
@@ -160,11 +174,10 @@ def test_pictures_that_cannot_be_read_are_named_all_at_once(tmp_path: Path) -> N
     tree(tmp_path, "train", "val", "test", count=4)
     for number in range(4):
         (tmp_path / "train" / "cat" / f"{number:03}.png").write_text("no picture")
-    (tmp_path / "train" / "dog" / "sub").mkdir()
     whole = (tmp_path / "train" / "dog" / "003.png").read_bytes()
     for name in ("002.png", "003.png"):
         (tmp_path / "train" / "dog" / name).write_bytes(whole[:60])
-    with pytest.raises(ValueError, match=r"cat/000\.png is no picture.*cat/003.*; and 2 more$"):
+    with pytest.raises(ValueError, match=r"cat/000\.png is no picture.*cat/003.*; and 1 more$"):
         load(tmp_path)
 
 
@@ -193,10 +206,18 @@ def test_the_check_finds_a_missing_folder(
             rf"{tmp_path}/picture does not exist \(did you mean {tmp_path}/pictures\?",
         ),
         ("data.images.path=pictures/cat/000.png", r"000\.png is no folder"),
+        ("data.images.path=.", r"data\.images: .*pictures/cat is a folder, but what lies in .*/pictures m"),
         ("data.images.path=null", r"data\.images\.path: must name the folder of your pictures"),
     ):
         with pytest.raises(ConfigError, match=message):
             check(configure("model=ram", "data=image_folder", "data.images.path=pictures", override))
+
+
+def test_the_check_knows_the_size_of_the_pictures(tmp_path: Path, configure: Callable[..., Any]) -> None:
+    line = ["model=convolutional", "data=image_folder", f"data.images.path={tree(tmp_path, count=1)}"]
+    with pytest.raises(ConfigError, match=r"model\.filter_size: must fit into the image of 4 x 6, got 10"):
+        check(configure(*line))
+    check(configure(*line, "data.images.height=10", "data.images.width=20"))
 
 
 def test_senseless_settings(tmp_path: Path) -> None:

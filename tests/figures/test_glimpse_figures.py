@@ -14,7 +14,7 @@ from matplotlib.patches import Circle, FancyArrowPatch, Rectangle
 from torch import Tensor
 
 from zoo.attention import GlimpseSensor
-from zoo.figures import glimpse_sheet, png
+from zoo.figures import glimpse_sheet, labels, png
 from zoo.figures.glimpse_boxes import boxes, places
 from zoo.figures.labels import any_script
 from zoo.tasks.glimpse_path import GlimpsePath
@@ -136,7 +136,7 @@ def test_right_and_wrong_examples_stand_apart() -> None:
         *["right", "prediction 7 (98.4 %)   truth 7"] * 2,
         "misread",
         "wrong",
-        "prediction 1 (50.0 %)   truth 7",
+        "prediction 1 (98.4 %)   truth 7",
     ]
     assert len(figure.axes) == 2 * 3
     colours = {text.get_text(): to_rgb(text.get_color()) for text in figure.texts}
@@ -189,6 +189,17 @@ def test_every_text_has_its_place(paths: int, shape: dict[str, int]) -> None:
         ]:
             nearest = np.clip(disc.center, (x, y), (right, bottom))
             assert math.dist(disc.center, nearest) > 0.99 * radius
+
+
+def test_classes_in_a_script_without_a_font_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(labels, "_drawable", lambda: frozenset(range(32, 127)))
+    figure = glimpse_sheet({"": [looked()._replace(label="犬 a", prediction="猫")]})
+    assert r"prediction \u732b (98.4 %)   truth \u72ac a" in said(figure)
+
+
+def test_what_fonts_here_know_stays_as_it_is() -> None:
+    assert labels.legible("Größe, язык") == "Größe, язык"
+    assert labels.legible("a\ue8ffb") == r"a\ue8ffb", "a code point of no character"
 
 
 def test_a_large_sheet_stays_a_picture_that_can_be_opened() -> None:

@@ -44,7 +44,7 @@ def test_a_panel_for_each_step_and_one_for_all() -> None:
     locations = RNG.uniform(-0.9, 0.9, (3, 50, 2))
     locations[1, :10, 0] = 1.0
     locations[1, 5:15, 1] = -0.96
-    figure = location_histogram(locations, 20, 40, title="$run")
+    figure = location_histogram(locations, 20, 40, border=0.95, title="$run")
     found = panels(figure)
     assert [axes.get_title() for axes in found] == [
         "step 1\n0.0 % at the border",
@@ -67,7 +67,7 @@ def test_a_panel_for_each_step_and_one_for_all() -> None:
 def test_one_look_in_all_has_a_colour_of_its_own() -> None:
     locations = np.zeros((6, 1000, 2))
     locations[3, 0] = 0.7
-    figure = location_histogram(locations, 28, 28)
+    figure = location_histogram(locations, 28, 28, border=0.95)
     image = panels(figure)[-1].images[0]
     assert image.get_clim() == pytest.approx((1 / 6000, 1)), "from one look of all to all looks"
     colours = image.to_rgba(image.get_array())
@@ -75,8 +75,18 @@ def test_one_look_in_all_has_a_colour_of_its_own() -> None:
     assert colours[0, 0, :3].tolist() == [0.93] * 3, "never is no colour of the scale"
 
 
+def test_the_border_is_where_the_caller_says() -> None:
+    titles = [
+        panels(location_histogram(np.full((1, 1, 2), 0.5), 8, 8, border=border))[0].get_title()
+        for border in (0.49, 0.51)
+    ]
+    assert titles == ["step 1\n100.0 % at the border", "step 1\n0.0 % at the border"]
+
+
 def test_of_many_steps_twelve_are_shown() -> None:
-    titles = [axes.get_title() for axes in panels(location_histogram(np.zeros((20, 2, 2)), 8, 8))]
+    titles = [
+        axes.get_title() for axes in panels(location_histogram(np.zeros((20, 2, 2)), 8, 8, border=0.95))
+    ]
     steps = [int(title.split()[1]) for title in titles[:-1]]
     assert (len(steps), steps[0], steps[-1]) == (12, 1, 20)
     assert titles[-1].startswith("all steps")
@@ -84,7 +94,7 @@ def test_of_many_steps_twelve_are_shown() -> None:
 
 @pytest.mark.parametrize(("steps", "height", "width"), [(1, 28, 28), (12, 100, 30), (3, 20, 40)])
 def test_every_text_has_its_place(steps: int, height: int, width: int) -> None:
-    figure = location_histogram(np.ones((steps, 4, 2)), height, width, title="a" * 99)
+    figure = location_histogram(np.ones((steps, 4, 2)), height, width, border=0.95, title="a" * 99)
     FigureCanvasAgg(figure).draw()
     texts = [*figure.texts]
     for axes in figure.axes:
@@ -99,9 +109,9 @@ def test_every_text_has_its_place(steps: int, height: int, width: int) -> None:
 def test_what_cannot_be_counted_is_refused() -> None:
     for shape in ((3, 2), (0, 5, 2), (3, 0, 2), (3, 5, 3)):
         with pytest.raises(ValueError, match=r"shape \(T, N, 2\), T and N at least 1, got"):
-            location_histogram(np.zeros(shape), 8, 8)
+            location_histogram(np.zeros(shape), 8, 8, border=0.95)
     for wrong in (np.nan, np.inf, -1.2):
         with pytest.raises(ValueError, match=rf"locations must be in \[-1, 1\], got {wrong}"):
-            location_histogram(np.full((1, 1, 2), wrong), 8, 8)
+            location_histogram(np.full((1, 1, 2), wrong), 8, 8, border=0.95)
     with pytest.raises(ValueError, match="height and a width of at least 1, got 0 and 8"):
-        location_histogram(np.zeros((1, 1, 2)), 0, 8)
+        location_histogram(np.zeros((1, 1, 2)), 0, 8, border=0.95)

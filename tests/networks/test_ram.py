@@ -190,7 +190,7 @@ def test_networks_that_see_whole_images(
     [
         (lambda: make(glimpses=0), "glimpses must be at least 1, got 0"),
         (lambda: make(hidden_size=0), "hidden_size must be at least 1, got 0"),
-        (lambda: make(glimpse_size=0), "size=0"),
+        (lambda: make(glimpse_size=0), "glimpse_size must be at least 1, got 0"),
         (lambda: FullyConnected(spec=SPEC, hidden_size=0), "hidden_size must be at least 1, got 0"),
         (
             lambda: Convolutional(spec=SPEC, filters=2, filter_size=10, stride=3, hidden_size=7),

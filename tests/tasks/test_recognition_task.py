@@ -21,7 +21,7 @@ from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import Glimpsed, Recognised, RecurrentAttentionModel
 from zoo.networks.recurrent import Rectified
 from zoo.spec import DataSpec, ImageSpec
-from zoo.tasks.looking import saturated
+from zoo.tasks.looking import CollapseAlarm, saturated
 from zoo.tasks.recognition import RecognitionTask
 
 SPEC = DataSpec("x", None, None, "", "", image=ImageSpec(1, 8, 8, ("a", "b", "c")))
@@ -160,6 +160,23 @@ def test_the_three_errors_stand_apart() -> None:
     assert task.new_scores("val").samples == (1,), "ten would be most of a validation's work"
 
 
+def test_ten_samples_are_averaged_as_probabilities() -> None:
+    """Neither as logits, by which `a` would win, nor by votes, of which `c` has the most."""
+    task = make_task(Scripted())
+    logits = torch.tensor([[0.45, 1e-6, 0.55]] * 6 + [[0.01, 0.99, 1e-6]] * 4).log()
+    assert int(logits.mean(0).argmax()) == 0
+    assert int(logits.argmax(-1).mode().values) == 2
+
+    def recognise(images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
+        recognised = Scripted().recognise(images, episodes=episodes)
+        return recognised._replace(logits=logits[:episodes].repeat(len(images), 1, 1))
+
+    task.network.recognise = recognise  # type: ignore[method-assign, assignment]
+    task.scores["test"], task.predictions["test"] = task.new_scores("test"), []
+    task._evaluate("test", batch(6)._replace(labels=torch.ones(6, dtype=torch.int64)))
+    assert float(task.scores["test"].compute()["error_10_samples"]) == 0  # type: ignore[operator]
+
+
 def test_a_network_that_sees_whole_images_has_one_error() -> None:
     task = make_task(FullyConnected(spec=SPEC, hidden_size=8))
     assert task.reinforce is None
@@ -190,6 +207,20 @@ def test_the_alarm_of_a_collapsed_policy(
             task.training_step(batch(), 0)
             task.on_train_epoch_end()
         assert ("epoch 4: the policy has collapsed: 100 %" in caplog.text) is warned
+
+
+@pytest.mark.parametrize(("shares", "warned"), [((0.8, 0.98), False), ((0.84, 0.98), True), ((), False)])
+def test_the_alarm_is_raised_beyond_nine_tenths_of_an_epoch(
+    caplog: pytest.LogCaptureFixture, shares: tuple[float, ...], warned: bool
+) -> None:
+    alarm = CollapseAlarm()
+    for share in shares:
+        alarm.saw(torch.tensor(share))
+    alarm.end_epoch(2)
+    assert bool(caplog.text) is ("91 % of its mean locations" in caplog.text) is warned
+    caplog.clear()
+    alarm.end_epoch(3)
+    assert caplog.text == "", "an epoch begins anew"
 
 
 def test_a_place_is_saturated_when_either_coordinate_is() -> None:

@@ -54,7 +54,11 @@ def test_cosine_wastes_no_step(warmup: int, start: list[float]) -> None:
         (partial(WarmupConstant, warmup_steps=-1), "warmup_steps must be at least 0, got -1"),
         (partial(WarmupInverseSquareRoot, warmup_steps=0), "warmup_steps must be at least 1, got 0"),
         (partial(Vaswani, model_size=0, warmup_steps=1), "model_size must be at least 1, got 0"),
-        (partial(WarmupCosine, warmup_steps=5, total_steps=5), "must exceed warmup_steps, got 5 and 5"),
+        (
+            partial(WarmupCosine, warmup_steps=5, total_steps=5),
+            r"total_steps must exceed scheduler\.warmup_steps=5, got 5: .* trainer\.max_steps",
+        ),
+        (partial(WarmupCosine, warmup_steps=-1, total_steps=5), "warmup_steps must be at least 0, got -1"),
         (partial(WarmupCosine, warmup_steps=5, total_steps=-1), r"as trainer\.max_steps"),
     ],
 )

@@ -1,5 +1,6 @@
 """The glimpse sensor: the only way in which an agent sees an image (Mnih et al. 2014, section 3.1)."""
 
+import math
 from typing import NamedTuple
 
 import torch
@@ -19,6 +20,21 @@ class ImageMemory(NamedTuple):
 
     blocks: tuple[Tensor, ...]
     margin: int
+
+
+def useful_scales(size: int, height: int, width: int) -> int:
+    """How many scales show something that no finer one shows.
+
+    A patch reaches half its width from where the agent looks. Once that is the image's longer side, it holds
+    the whole image even from a corner, and wider ones add nothing but darkness and memory, which doubles
+    with each.
+
+    Args:
+        size: g_w, pixels of a patch along each side.
+        height: of the images, in pixels.
+        width: of the images, in pixels.
+    """
+    return 1 + max(0, math.ceil(math.log2(2 * max(height, width) / size)))
 
 
 _LARGE = 32
@@ -64,13 +80,18 @@ class GlimpseSensor(nn.Module):
         """Averages the blocks that a coarse patch's pixels stand for, once for all glimpses.
 
         Args:
-            images: `(*lead, C, H, W)`, any height, width and number of channels.
+            images: `(*lead, C, H, W)` floating-point numbers, any height, width and number of channels.
 
         Raises:
-            ValueError: if the images have fewer axes.
+            ValueError: if the images have fewer axes, or whole numbers, which have no averages.
         """
         if images.ndim < 3:
             raise ValueError(f"images need the shape (..., C, H, W), given {tuple(images.shape)}")
+        if not images.is_floating_point():
+            raise ValueError(
+                f"images need floating-point numbers, mostly from 0 to 1, given {images.dtype}: "
+                "images.float() / 255 makes them of bytes"
+            )
         widest = self.size * 2 ** (self.scales - 1)
         if images.shape[-2] * images.shape[-1] > _LARGE * widest**2:
             return ImageMemory((images,), 0)

@@ -4,6 +4,7 @@ from zoo.callbacks.alignments import AlignmentFigures
 from zoo.callbacks.averaging import CheckpointAveraging
 from zoo.callbacks.captions import CaptionFigures
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
+from zoo.callbacks.games import GameFigures
 from zoo.callbacks.glimpses import GlimpseFigures
 from zoo.callbacks.heartbeat import Heartbeat
 from zoo.callbacks.last_checkpoint import LastCheckpoint
@@ -22,6 +23,7 @@ __all__ = [
     "CheckpointAveraging",
     "Diverged",
     "DivergenceGuard",
+    "GameFigures",
     "GlimpseFigures",
     "Heartbeat",
     "LastCheckpoint",

@@ -11,6 +11,7 @@ from zoo.batch import ImageBatch
 from zoo.callbacks.figures import Figures
 from zoo.callbacks.fixed import require_few
 from zoo.figures import glimpse_sheet, location_histogram
+from zoo.tasks.looking import BORDER
 from zoo.tasks.recognition import RecognitionTask
 
 
@@ -57,5 +58,5 @@ class GlimpseFigures(Figures):
         locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
         return {
             "glimpses": glimpse_sheet(groups, title=when),
-            "locations": location_histogram(locations, image.height, image.width),
+            "locations": location_histogram(locations, image.height, image.width, border=BORDER),
         }

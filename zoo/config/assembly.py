@@ -43,12 +43,15 @@ def refused(config: Config) -> list[Problem]:
 
 
 def placeholder(config: Config) -> DataSpec:
-    """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be."""
+    """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be.
+
+    Raises:
+        ConfigError: data with images cannot be built, and only it knows their size.
+    """
     data = config["data"]
     longest = data.get("maximum_length", 2)
-    # Images say themselves what can be known of them before they are there.
-    if of_images := getattr(locate(data[TARGET]), "placeholder", None):
-        image: ImageSpec = of_images(data)
+    if hasattr(locate(data[TARGET]), "placeholder"):
+        image: ImageSpec = instantiate(data, "data").placeholder()
         said = text_spec(_vocabulary("word"), maximum_length=longest) if "tokenizer" in data else None
         return DataSpec("placeholder", None, said, test_hash="", vocabulary_hash="", image=image)
     joint = (data.get("tokenizer") or {}).get("joint", False)
@@ -81,8 +84,8 @@ class _Trial:
         self._steps("")
         if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
             self._steps("task")
-        if parts["model"]:
-            spec = placeholder(self.config)
+        spec = self._build("data", placeholder, self.config)
+        if parts["model"] and spec:
             with torch.device("meta"):
                 network = self._build("model", parts["model"], spec=spec)
                 if network is not None and parts["task"]:

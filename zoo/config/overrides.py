@@ -1,6 +1,7 @@
 """What is wrong with what was typed, said about the override it was typed in."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 import yaml
@@ -25,6 +26,10 @@ SEVERAL = ("callbacks", "logger")
 
 PLUGINS = {"optuna": "optuna", "slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm"}
 """Choices that come with a package which may be missing, and the extra that installs it."""
+
+
+_UNMATCHED = re.compile(r"In '(.+?)': Could not override '(.+?)'")
+"""What Hydra says of a choice within a file for a group that nothing brings along."""
 
 
 def key_of(override: str) -> str:
@@ -215,6 +220,9 @@ def _no_such_part(override: str, part: str, parent: DictConfig) -> str:
 
 def _said(error: Exception) -> str:
     """An error in one line."""
+    if unmatched := _UNMATCHED.match(str(error)):
+        recipe, group = unmatched.groups()
+        return f"{recipe} chooses {group}=, which nothing here has; take another model, or another recipe"
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         return f"{mark.name}, line {mark.line + 1}: {error.problem or error.context}"

@@ -96,11 +96,15 @@ def what_is_asked_for_is_used(config: Config, given: Collection[str]) -> Iterato
         "selection": (uses_attention(config["model"], "selection"), "the model has no attention"),
         "policy": ("policy" in config["model"], "the model does not choose where to look"),
         "decoding": ("decoding" in config["task"], "the task writes no text"),
+        "model.glimpses": (
+            _batch_type(config["task"]) is not CatchBatch,
+            "a game has a look before each move",
+        ),
     }
-    for group, (taken, reason) in takers.items():
-        asked = [text for text in given if text.partition("=")[0].split(".")[0] == group]
+    for key, (taken, reason) in takers.items():
+        asked = [text for text in given if f"{text.partition('=')[0]}.".startswith(f"{key}.")]
         if asked and not taken:
-            yield Problem(group, f"{asked[0]} changes nothing: {reason}; leave it out")
+            yield Problem(key, f"{asked[0]} changes nothing: {reason}; leave it out")
 
 
 def unknown_words_can_be_replaced(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -182,7 +186,11 @@ def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Itera
     taken = _batch_type(config["task"])
     if made is not taken and made in CONTENTS and taken in CONTENTS:
         said = f"has {CONTENTS[made]}, but {task.__name__} takes {CONTENTS[taken]}"  # type: ignore[union-attr]
-        yield Problem("data", f"{said}; take another data=, or another model=")
+        plays = made is CatchBatch and "policy" in config["model"]
+        other = (
+            "task=tracking callbacks=tracking, which play" if plays else "another data=, or another model="
+        )
+        yield Problem("data", f"{said}; take {other}")
 
 
 def callbacks_show_what_there_is(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -192,7 +200,8 @@ def callbacks_show_what_there_is(config: Config, given: Collection[str]) -> Iter
         drawn = _batch_type(callback)
         if drawn is not taken and drawn in CONTENTS and taken in CONTENTS:
             said = f"shows {CONTENTS[drawn]}, but the data has {CONTENTS[taken]}"
-            yield Problem(f"callbacks.{name}", f"{said}; leave it out, or leave callbacks= to the model")
+            other = "take callbacks=tracking" if taken is CatchBatch else "leave callbacks= to the model"
+            yield Problem(f"callbacks.{name}", f"{said}; leave it out, or {other}")
 
 
 def _batch_type(node: Any) -> type | None:

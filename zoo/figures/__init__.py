@@ -4,7 +4,7 @@ from zoo.figures.alignments import alignment, alignment_sheet
 from zoo.figures.captions import Captioned, caption_overlay, caption_sheet, captioned
 from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_against_cost
 from zoo.figures.curves import bleu_by_length, learning_curve
-from zoo.figures.glimpses import glimpse_sheet
+from zoo.figures.glimpses import game_sheet, glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
 from zoo.figures.locations import location_histogram
 from zoo.figures.png import png, render
@@ -17,6 +17,7 @@ __all__ = [
     "caption_overlay",
     "caption_sheet",
     "captioned",
+    "game_sheet",
     "glimpse_sheet",
     "head_grid",
     "head_grids",

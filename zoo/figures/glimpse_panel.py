@@ -6,13 +6,13 @@ import numpy as np
 
 from zoo.figures.checks import within
 from zoo.figures.glimpse_boxes import Array, boxes, places
-from zoo.figures.labels import shortened
+from zoo.figures.labels import legible, shortened
 
 _CLASS_COLUMNS = 20
 
 
-class Path(Protocol):
-    """What an agent did with one image, as the recognition task describes it."""
+class Looks(Protocol):
+    """Where an agent looked, and what it saw there."""
 
     @property
     def image(self) -> Any:
@@ -26,6 +26,10 @@ class Path(Protocol):
     def glimpses(self) -> Any:
         """`(T, k, C, g, g)` in [0, 1], what the sensor saw."""
 
+
+class Path(Looks, Protocol):
+    """What an agent did with one image, as the recognition task describes it."""
+
     @property
     def label(self) -> str | None:
         """The truth, if it is known."""
@@ -37,6 +41,14 @@ class Path(Protocol):
     @property
     def probability(self) -> float:
         """That it was given."""
+
+
+class Fall(Looks, Protocol):
+    """How an agent followed one ball, as the tracking task describes it; its image holds all moments."""
+
+    @property
+    def caught(self) -> bool:
+        """Whether the ball was."""
 
 
 class Panel(NamedTuple):
@@ -65,8 +77,25 @@ def read_path(path: Path) -> Panel:
     Raises:
         ValueError: it does not fit its description.
     """
-    image, locations = np.asarray(path.image), np.asarray(path.locations)
-    glimpses = np.asarray(path.glimpses)
+    within("probability", np.asarray(path.probability), 0, 1)
+    line = f"prediction {_class(path.prediction)} ({100 * path.probability:.1f} %)"
+    if path.label is not None:
+        line += f"   truth {_class(path.label)}"
+    return _panel(path, None if path.label is None else path.prediction == path.label, line)
+
+
+def read_fall(fall: Fall, number: int) -> Panel:
+    """Checks how a ball was followed, the game's first having the number 1, and prepares it.
+
+    Raises:
+        ValueError: it does not fit its description.
+    """
+    return _panel(fall, None, f"ball {number}: {'caught' if fall.caught else 'missed'}")
+
+
+def _panel(looks: Looks, verdict: bool | None, line: str) -> Panel:
+    image, locations = np.asarray(looks.image), np.asarray(looks.locations)
+    glimpses = np.asarray(looks.glimpses)
     if image.ndim != 3 or image.shape[0] not in (1, 3) or not image.size:
         raise ValueError(f"an image needs the shape (C, H, W) with C 1 or 3, got {image.shape}")
     if locations.ndim != 2 or locations.shape[1] != 2 or not len(locations):
@@ -80,19 +109,19 @@ def read_path(path: Path) -> Panel:
     within("image", image, 0, 1)
     within("locations", locations, -1, 1)
     within("glimpses", glimpses, 0, 1)
-    within("probability", np.asarray(path.probability), 0, 1)
     _, height, wide = image.shape
-    line = f"prediction {shortened(path.prediction, _CLASS_COLUMNS)} ({100 * path.probability:.1f} %)"
-    if path.label is not None:
-        line += f"   truth {shortened(path.label, _CLASS_COLUMNS)}"
     return Panel(
         _channels_last(image),
         places(locations, height, wide),
         boxes(locations, height, wide, size=glimpses.shape[-1], scales=glimpses.shape[1]),
         _channels_last(glimpses),
-        None if path.label is None else path.prediction == path.label,
+        verdict,
         line,
     )
+
+
+def _class(name: str) -> str:
+    return shortened(legible(name), _CLASS_COLUMNS)
 
 
 def _channels_last(pixels: Array) -> Array:

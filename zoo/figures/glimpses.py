@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 
 from zoo.figures.glimpse_boxes import NUMBER_RADIUS, Array, draw_number, draw_path, step_colours
-from zoo.figures.glimpse_panel import Panel, Path, read_path
+from zoo.figures.glimpse_panel import Fall, Panel, Path, read_fall, read_path
 from zoo.figures.labels import families, shortened, width
 
 # All lengths in inches, all fonts in points.
@@ -60,7 +61,27 @@ def glimpse_sheet(groups: Mapping[str, Sequence[Path]], *, title: str = "") -> F
     Raises:
         ValueError: there is no path, one does not fit its description, or their sizes differ.
     """
-    read = {heading: [read_path(path) for path in paths] for heading, paths in groups.items() if len(paths)}
+    return _sheet({heading: [*map(read_path, paths)] for heading, paths in groups.items()}, title)
+
+
+def game_sheet(games: Mapping[str, Sequence[Fall]], *, title: str = "") -> Figure:
+    """Draws what an agent did in games of falling balls, a path for each ball; see `glimpse_sheet`.
+
+    An image holds all moments of a ball's fall: ball and paddle grow brighter from the first to the last.
+
+    Args:
+        games: by their heading, how the balls of one were followed, in order.
+        title: stands above all.
+
+    Raises:
+        ValueError: there is no ball, one does not fit its description, or their sizes differ.
+    """
+    return _sheet({heading: [*map(read_fall, falls, count(1))] for heading, falls in games.items()}, title)
+
+
+def _sheet(groups: Mapping[str, Sequence[Panel]], title: str) -> Figure:
+    """All panels under their headings, an empty group left out."""
+    read = {heading: panels for heading, panels in groups.items() if panels}
     if not read:
         raise ValueError("a sheet of glimpses needs at least one path, got none")
     every = [panel for panels in read.values() for panel in panels]

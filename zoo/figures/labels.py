@@ -15,8 +15,15 @@ _WIDER_SCRIPTS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
     "Source Han Sans SC",
+    "Noto Serif CJK SC",
     "WenQuanYi Micro Hei",
+    "WenQuanYi Zen Hei",
+    "Droid Sans Fallback",
+    "IPAexGothic",
+    "NanumGothic",
     "Microsoft YaHei",
+    "SimHei",
+    "PingFang SC",
     "Hiragino Sans",
     "Yu Gothic",
     "Malgun Gothic",
@@ -32,6 +39,20 @@ def families() -> tuple[str, ...]:
     """Font families: DejaVu, which matplotlib brings, then those on this machine that know more scripts."""
     installed = set(font_manager.get_font_names())
     return ("DejaVu Sans", *(name for name in _WIDER_SCRIPTS if name in installed))
+
+
+@cache
+def _drawable() -> frozenset[int]:
+    """Code points that these fonts have."""
+    files = {font_manager.findfont(FontProperties(family=name)) for name in families()}
+    return frozenset(code for file in files for code in font_manager.get_font(file).get_charmap())
+
+
+def legible(text: str) -> str:
+    r"""The text with escapes like `\u72ac` for what no font here knows: names in boxes all look alike."""
+    return "".join(
+        sign if ord(sign) in _drawable() else sign.encode("unicode_escape").decode() for sign in text
+    )
 
 
 @contextmanager

@@ -16,9 +16,6 @@ from zoo.figures.glimpse_boxes import Array
 from zoo.figures.labels import families, shortened
 from zoo.figures.labels import width as text_width
 
-SATURATED = 0.95
-"""A location beyond this, in x or y, lies at the border."""
-
 _PANELS = 12  # of steps
 _ROW = 5  # panels in a row
 _BINS = 28  # along the image's longer side, at most: small enough to see, large enough to be hit
@@ -39,7 +36,9 @@ _COLOURS = "YlGnBu"
 _NOWHERE = "0.93"  # nobody looked there
 
 
-def location_histogram(locations: ArrayLike, height: int, width: int, *, title: str = "") -> Figure:
+def location_histogram(
+    locations: ArrayLike, height: int, width: int, *, border: float, title: str = ""
+) -> Figure:
     """Draws how often each place was looked at: a panel for each step, and one for all steps together.
 
     Colours are the logarithm of a share, up to 1: a first look goes to one place in all images, later ones
@@ -52,6 +51,7 @@ def location_histogram(locations: ArrayLike, height: int, width: int, *, title: 
         locations: `(T, N, 2)`, (x, y) in [-1, 1] of T looks at each of N images.
         height: of the images, in pixels.
         width: of the images, in pixels.
+        border: a location beyond this, in x or y, counts as one at the border.
         title: stands above.
 
     Raises:
@@ -68,7 +68,7 @@ def location_histogram(locations: ArrayLike, height: int, width: int, *, title: 
     panels = {f"step {step + 1}": given[step] for step in shown}
     panels["all steps"] = given.reshape(-1, 2)
 
-    titles = [f"{name}\n{100 * _saturated(found):.1f} % at the border" for name, found in panels.items()]
+    titles = [f"{name}\n{100 * _beyond(border, found):.1f} % at the border" for name, found in panels.items()]
     rows = math.ceil(len(panels) / _ROW)
     columns = math.ceil(len(panels) / rows)
     pixel = _PANEL / max(height, width)
@@ -122,9 +122,9 @@ def shares(locations: Array, height: int, width: int) -> Array:
     return found
 
 
-def _saturated(locations: Array) -> float:
+def _beyond(border: float, locations: Array) -> float:
     """The share of locations at the border."""
-    return float((np.abs(locations) > SATURATED).any(-1).mean())
+    return float((np.abs(locations) > border).any(-1).mean())
 
 
 def _draw(axes: Axes, found: Array, scale: LogNorm, height: int, width: int) -> None:

@@ -1,8 +1,5 @@
 """The precision in which probabilities and losses are computed."""
 
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.amp.autocast_mode import is_autocast_available
@@ -13,9 +10,10 @@ def autocast_dtype(device_type: str) -> torch.dtype | None:
     return torch.get_autocast_dtype(device_type) if torch.is_autocast_enabled(device_type) else None
 
 
-def without_autocast(device_type: str) -> AbstractContextManager[Any]:
-    """Leaves the factors of products as they are."""
-    return torch.autocast(device_type, enabled=False) if is_autocast_available(device_type) else nullcontext()
+def without_autocast(device_type: str) -> torch.autocast:
+    """A context that leaves the factors of products as they are."""
+    known = is_autocast_available(device_type)  # `meta` is not
+    return torch.autocast(device_type if known else "cpu", enabled=False)
 
 
 def at_least_float32(tensor: Tensor) -> torch.dtype:

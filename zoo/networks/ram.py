@@ -14,7 +14,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from zoo.attention import GlimpseSensor, LocationPolicy, Look
-from zoo.attention.glimpse import ImageMemory
+from zoo.attention.glimpse import ImageMemory, useful_scales
 from zoo.networks.recurrent import RecurrentLayer, State
 from zoo.spec import DataSpec
 
@@ -86,12 +86,13 @@ class RecurrentAttentionModel(nn.Module):
         recurrent: `f_h`, completed here; `Rectified` for still images, `LSTM` where things move (section 4).
         glimpses: T, looks at a still image.
         glimpse_size: g_w, pixels along each side of the sensor's patches.
-        scales: k, its patches.
+        scales: k, its patches; at most as many as `zoo.attention.glimpse.useful_scales` says.
         glimpse_hidden_size: of `h_g` and `h_l`.
         hidden_size: of `g` and of the state.
 
     Raises:
-        ValueError: if a size is below 1, or the data has no images.
+        ValueError: if a size is below 1, a scale shows nothing more than the one before, or the data has no
+            images.
     """
 
     def __init__(
@@ -107,11 +108,20 @@ class RecurrentAttentionModel(nn.Module):
         hidden_size: int,
     ) -> None:
         super().__init__()
-        sizes = {"glimpses": glimpses, "glimpse_hidden_size": glimpse_hidden_size, "hidden_size": hidden_size}
+        sizes = {
+            **{"glimpses": glimpses, "glimpse_size": glimpse_size, "scales": scales},
+            **{"glimpse_hidden_size": glimpse_hidden_size, "hidden_size": hidden_size},
+        }
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"{name} must be at least 1, got {size}")
         image = spec.images
+        if scales > (most := useful_scales(glimpse_size, image.height, image.width)):
+            raise ValueError(
+                f"scales must be at most {most}, got {scales}: patch {most} of"
+                f" {glimpse_size * 2 ** (most - 1)} pixels a side, each twice as wide as the one before,"
+                f" holds the whole image of {image.height} x {image.width} from any place"
+            )
         self.glimpses, self.hidden_size = glimpses, hidden_size
         self.sensor = GlimpseSensor(size=glimpse_size, scales=scales)
         self.glimpse_network = GlimpseNetwork(

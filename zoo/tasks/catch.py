@@ -6,7 +6,31 @@ The environment of the recurrent attention model's dynamic setting (Mnih et al. 
 import torch
 from torch import Tensor
 
-from zoo.batch import CatchBatch
+from zoo.batch import CatchBatch, CatchRules
+
+
+def new_game(rules: CatchRules, balls: int, seed: int) -> CatchBatch:
+    """One game, as likely as any other.
+
+    Args:
+        rules: of the game.
+        balls: in it, one after the other.
+        seed: says which.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def below(bound: int, number: int) -> Tensor:
+        return torch.randint(bound, (1, number), generator=generator)
+
+    size, ball = rules
+    return CatchBatch(
+        index=torch.tensor([seed]),
+        paddle=below(size - 2 * ball + 1, 1)[:, 0],
+        columns=below(size - ball + 1, balls),
+        drifts=below(2 * ball + 1, balls) - ball,
+        names=[f"game {seed}"],
+        rules=rules,
+    )
 
 
 class Catch:

@@ -13,7 +13,7 @@ from zoo.networks.ram import Glimpsed
 
 log = logging.getLogger(__name__)
 
-_BORDER = 0.95
+BORDER = 0.95
 """Beyond it a mean location counts as saturated: the tanh that bounds it hardly passes a gradient there."""
 _COLLAPSED = 0.9
 """The share of saturated locations in an epoch that is an alarm."""
@@ -79,7 +79,7 @@ def over_time(steps: Sequence[Tensor]) -> Tensor:
 
 def saturated(means: Tensor) -> Tensor:
     """The share of locations `(*, 2)` at the border in either direction: a scalar."""
-    return (means.abs() > _BORDER).any(-1).float().mean()
+    return (means.abs() > BORDER).any(-1).float().mean()
 
 
 class CollapseAlarm:
@@ -98,6 +98,6 @@ class CollapseAlarm:
             log.warning(
                 "epoch %d: the policy has collapsed: %.0f %% of its mean locations lie at the image's border"
                 " (beyond %.2f), where it hardly learns; try a smaller optimizer.lr or another policy.std",
-                *(epoch, 100 * share, _BORDER),
+                *(epoch, 100 * share, BORDER),
             )
         self._shares = []

@@ -86,16 +86,17 @@ class WarmupCosine(LambdaLR):
         total_steps: all steps of the training.
 
     Raises:
-        ValueError: nothing is left after the warm-up.
+        ValueError: the number of steps is negative, or nothing is left after the warm-up.
     """
 
     def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
-        if not 0 <= warmup_steps < total_steps:
+        if warmup_steps < 0:
+            raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
+        if total_steps <= warmup_steps:
             raise ValueError(
-                f"total_steps must exceed warmup_steps, got {total_steps} and {warmup_steps}: "
-                "a cosine ends at a known step, so give the budget as trainer.max_steps"
+                f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}: a cosine"
+                " ends at a known step, so give the budget as trainer.max_steps, or warm up for fewer steps"
             )
-
         highest = max(1, warmup_steps)
 
         def share(done: int) -> float:

@@ -16,6 +16,7 @@ from zoo.metrics import CatchRate, StandardError
 from zoo.networks.ram import Glimpsed
 from zoo.spec import DataSpec
 from zoo.tasks.catch import Catch
+from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.looking import (
     CollapseAlarm,
     ReinforceParts,
@@ -26,6 +27,9 @@ from zoo.tasks.looking import (
     saturated,
 )
 from zoo.tasks.task import Scores, Task
+
+_FIRST_BRIGHTNESS = 0.3
+"""Of the first moment in an image of all; the last one has 1."""
 
 
 class Agent(Protocol):
@@ -235,4 +239,41 @@ class TrackingTask(Task):
                 over_time([look.location for look in looks]).tolist(),
                 strict=True,
             )
+        ]
+
+    @torch.no_grad()
+    def paths(self, batch: CatchBatch) -> list[list[BallPath]]:
+        """What the agent does in games with the most likely locations and actions: its paths, ball by ball.
+
+        Args:
+            batch: how they begin.
+        """
+        begins = {name: getattr(batch, name).to(self.device) for name in ("paddle", "columns", "drifts")}
+        batch = batch._replace(**begins)
+        played, again = self.play(batch), Catch(batch)
+        boards = []
+        for chosen in played.chosen:  # the same game once more
+            boards.append(again.observe())
+            again.act(chosen)
+        balls = batch.columns.shape[1]
+        # (N, balls, T, ...)
+        shown, rewards, locations, glimpses = (
+            steps.unflatten(1, (balls, -1)).float().cpu()
+            for steps in (
+                torch.stack(boards, 1),
+                torch.stack(played.rewards, 1),
+                over_time([glimpsed.look.location for glimpsed in played.glimpses]),
+                over_time([glimpsed.glimpse for glimpsed in played.glimpses]),
+            )
+        )
+        brightness = torch.linspace(_FIRST_BRIGHTNESS, 1, shown.shape[2])[:, None, None, None]
+        images, caught = (shown * brightness).amax(2), rewards.any(2)
+        return [
+            [
+                BallPath(
+                    images[game, ball], locations[game, ball], glimpses[game, ball], bool(caught[game, ball])
+                )
+                for ball in range(balls)
+            ]
+            for game in range(len(images))
         ]

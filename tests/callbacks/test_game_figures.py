@@ -1,0 +1,78 @@
+"""Sheets of games: when they are drawn, and of which games."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+import pytest
+import torch
+
+from data.catch import CatchData
+from zoo.attention import LearnedBaseline, LearnedPolicy
+from zoo.callbacks import GameFigures
+from zoo.callbacks import games as module
+from zoo.networks.ram import RecurrentAttentionModel
+from zoo.networks.recurrent import LSTM
+from zoo.tasks.tracking import TrackingTask
+
+
+def fit(tmp_path: Path, callback: GameFigures) -> None:
+    """Four epochs of a step, a validation behind each, then a test."""
+    torch.manual_seed(0)
+    games = {"train_games": 4, "validation_games": 5, "test_games": 6}
+    data = CatchData(size=6, ball=2, balls=2, batch_size=4, seed=1, **games)
+    data.setup()
+    sizes = {"glimpses": 1, "glimpse_size": 3, "scales": 1, "glimpse_hidden_size": 4, "hidden_size": 4}
+    network = RecurrentAttentionModel(
+        spec=data.spec, policy=partial(LearnedPolicy, std=0.1), recurrent=LSTM, **sizes
+    )
+    task = TrackingTask(
+        network=network,
+        spec=data.spec,
+        optimizer=partial(torch.optim.SGD, lr=0.1),
+        scheduler=None,
+        reinforce={"baseline": LearnedBaseline, "weight": 1.0, "discount": 0.9},
+        entropy_weight=0.0,
+        monitor="val/catch_rate",
+    )
+    trainer = pl.Trainer(
+        max_epochs=4,
+        accelerator="cpu",
+        callbacks=[callback],
+        logger=False,
+        enable_checkpointing=False,
+        enable_model_summary=False,
+        enable_progress_bar=False,
+        default_root_dir=tmp_path,
+    )
+    trainer.fit(task, datamodule=data)
+    trainer.test(task, datamodule=data, verbose=False)
+
+
+def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[tuple[str, dict[str, int]]] = []
+    sheet = module.game_sheet
+
+    def watched(games: Any, title: str) -> Any:
+        drawn.append((title, {name: len(falls) for name, falls in games.items()}))
+        return sheet(games, title=title)
+
+    monkeypatch.setattr(module, "game_sheet", watched)
+    fit(tmp_path, GameFigures(folder=tmp_path, games=2, every_n_validations=2))
+    whens = ("step0000002", "step0000004", "test")
+    names = sorted(f"{name}_{when}.png" for when in whens for name in ("games", "locations"))
+    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == names
+    assert drawn == [
+        ("step0000002", {"val 0": 2, "val 1": 2}),
+        ("step0000004", {"val 0": 2, "val 1": 2}),
+        ("test", {"test 0": 2, "test 1": 2}),
+    ]
+
+
+def test_bad_numbers(tmp_path: Path) -> None:
+    for games in (0, 9):
+        with pytest.raises(ValueError, match=f"games must be from 1 to 8, got {games}"):
+            GameFigures(folder=tmp_path, games=games)

@@ -1,0 +1,65 @@
+"""Plays games with a trained model."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import torch
+
+from zoo.batch import CatchRules
+from zoo.figures import game_sheet, render
+from zoo.predictor import Predictor, check_picture, run_name
+from zoo.runs.files import write_bytes
+from zoo.tasks.catch import new_game
+from zoo.tasks.glimpse_path import BallPath
+from zoo.tasks.tracking import TrackingTask
+
+
+class Player(Predictor[TrackingTask]):
+    """A trained agent, ready to play. A policy that learned looks at the most likely places."""
+
+    def play(self, seed: int = 1) -> list[BallPath]:
+        """Plays a game of Catch by the rules that it was trained with.
+
+        Args:
+            seed: says which game.
+
+        Returns:
+            What the agent did while each ball fell, in order.
+        """
+        data = self.checkpoint.config["data"]
+        game = new_game(CatchRules(data["size"], data["ball"]), data["balls"], seed)
+        with self.autocast(), torch.random.fork_rng():
+            torch.manual_seed(seed)  # a policy that looks anywhere looks there again
+            (paths,) = self.task.paths(game)
+        return paths
+
+    def plot(self, path: str | Path, seed: int = 1) -> None:
+        """Draws where the model looks in a game.
+
+        Args:
+            path: the drawing; its ending says the format.
+            seed: says which game.
+
+        Raises:
+            ValueError: the file cannot be written.
+        """
+        plot_games({run_name(self.checkpoint.path): self.play(seed)}, path)
+
+
+def plot_games(games: Mapping[str, list[BallPath]], path: str | Path) -> None:
+    """Draws where several models look in their games.
+
+    Args:
+        games: what `Player.play` gave, by the names that stand over them.
+        path: the drawing; its ending says the format.
+
+    Raises:
+        ValueError: boards or glimpses have different shapes, or the file cannot be written.
+    """
+    check_picture(path)
+    path = Path(path)
+    try:
+        sheet = game_sheet(games)
+    except ValueError as error:  # the models do not look alike
+        raise ValueError(f"cannot draw {path}: {error}") from error
+    write_bytes(path, render(sheet, path.suffix[1:].lower()))
