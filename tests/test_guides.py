@@ -45,3 +45,15 @@ def test_a_corpus_of_the_guide_takes_the_place_of_another(conf: Path, tmp_path: 
     data = _composed(conf, "data=my_corpus", f"paths.data_dir={tmp_path}")["data"]
     assert data["corpus"] == {"_target_": "data.my_corpus.MyCorpus", "folder": f"{tmp_path}/my_corpus"}
     assert data["tokenizer"]["_target_"] == "data.vocabulary.Bpe"
+
+
+def test_a_matrix_of_the_guide_has_its_cells(conf: Path) -> None:
+    (conf / "sweep" / "mine.yaml").write_text(_shown("matrix.md"))
+    resolvers.register()
+    jobs = compose_jobs(conf, ["sweep=mine"], multirun=True)
+    assert [job.overrides[1:] for job in jobs] == [
+        ["attention=dot"],
+        ["attention=general"],
+        ["attention=general", "selection=hard"],
+    ]
+    assert {job.config["experiment"] for job in jobs} == {"reverse"}

@@ -99,7 +99,8 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
         (tmp_path / "pictures" / label).mkdir(parents=True)
         (tmp_path / "pictures" / label / "1.png").touch()
     needs = [text.format(pictures=tmp_path / "pictures") for text in NEEDS.get(choice.as_posix(), [])]
-    job = compose_jobs(CONF, [f"paths.runs_dir={tmp_path}/runs", override, *needs], False)[0]
+    line = [f"paths.runs_dir={tmp_path}/runs", override, *needs]
+    job = compose_jobs(CONF, line, multirun=group == "sweep")[0]
 
     assert job.composed.hydra.runtime.choices[group] == name, "the file was not reached"
     config = small(job.config)

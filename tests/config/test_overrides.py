@@ -24,7 +24,7 @@ def said(*line: str, multirun: bool = False) -> str:
     [
         (
             "experiment=dates",
-            "there is no experiment called dates; did you mean dates_bahdanau or dates_transformer? ",
+            "there is no experiment called dates; did you mean dates_bahdanau or dates_luong or ",
         ),
         ("experiment=multi30k", "did you mean multi30k_bahdanau or multi30k_luong or "),
         ("model=null", "is a choice among files and cannot be null; allowed: convolutional, fully_"),

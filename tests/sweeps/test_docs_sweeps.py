@@ -23,7 +23,13 @@ BLOCKS = re.findall(r"^```bash\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), r
 COMMANDS = [shlex.split(line) for block in BLOCKS for line in block.splitlines()]
 SWEEPS = [command[2:] for command in COMMANDS if command[:2] == ["python", "train.py"]]
 NEEDS = {"hydra/sweeper=optuna": "hydra_optuna_sweeper", "hydra/launcher=slurm": "hydra_submitit_launcher"}
-JOBS = {"sweep.name=scores": 18, "seed=1,2,3": 3, "seed=1,2,3,4": 4, "trainer=ddp_cpu": 2}
+JOBS = {
+    "sweep=policy_matrix": 9,
+    "sweep.name=scores": 18,
+    "seed=1,2,3": 3,
+    "seed=1,2,3,4": 4,
+    "trainer=ddp_cpu": 2,
+}
 """How many jobs a command starts, by a word of it."""
 
 

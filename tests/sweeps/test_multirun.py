@@ -93,7 +93,11 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
     [
         (
             ["sweep=seeds"],
-            "sweep: holds settings, got 'seeds'; did you mean sweep.name=seeds? allowed: name, ",
+            "sweep=seeds: there is no sweep called seeds; allowed: attention_matrix, ",
+        ),
+        (
+            ["sweep=seeds"],
+            "; a name for a sweep is sweep.name=seeds",
         ),
         (["sweep.parallel=0"], "sweep: parallel must be at least 1, got 0"),
         (["sweep.worst=nan"], "sweep.worst: must be a finite number, got nan"),

@@ -1,21 +1,23 @@
 """Composes every job of a command line before any of them runs, and says what is wrong in one message."""
 
 import argparse
+import shlex
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydra import compose, initialize_config_dir
-from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.utils import get_args_parser
+from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.frozen import Config, resolved
-from zoo.config.overrides import ERRORS, explained, mistaken, parsed
-from zoo.config.problems import ConfigError
+from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
+from zoo.config.problems import ConfigError, Problem
 from zoo.config.rules import uses_attention
 from zoo.config.sweeps import sweep_problems
+from zoo.config.union import union
 
 
 def command_line() -> argparse.Namespace:
@@ -79,6 +81,9 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
                 raise ConfigError(list(explained(chosen, _composed, error))) from error
             if not isinstance(composed.sweep, DictConfig):
                 raise ConfigError(sweep_problems(composed.sweep))
+            if not multirun and composed.hydra.sweeper.get("lines", [""]) != [""]:
+                chosen_sweep = f"sweep={composed.hydra.runtime.choices['sweep']}"
+                raise ConfigError([Problem(chosen_sweep, f"is many runs; add -m: -m {chosen_sweep}")])
             jobs.append(Job(chosen, composed, resolved(composed, Path("run"))))
         return jobs
 
@@ -105,8 +110,34 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 def _split(overrides: Sequence[str]) -> list[list[str]]:
     """A sweep's jobs. What another sweeper will draw (an interval, a choice it steers) is left out here."""
+    read = _read(overrides)
+    kept = [one for one in read if not one.is_sweep_override() or one.is_discrete_sweep()]
+    return union(_lines(kept), kept, _read)
+
+
+def _read(overrides: Sequence[str]) -> list[Override]:
     read, problems = parsed(overrides)
     if problems:
         raise ConfigError(problems)
-    kept = [one for one in read if not one.is_sweep_override() or one.is_discrete_sweep()]
-    return [job for batch in BasicSweeper.split_arguments(kept, None) for job in batch]
+    return read
+
+
+def _lines(typed: Sequence[Override]) -> list[str]:
+    """What the file in conf/sweep that was chosen asks for, if one was."""
+    chosen = next((one for one in typed if one.key_or_group == "sweep"), None)
+    if chosen is None:
+        return [""]
+    name = str(chosen.input_line)
+    if chosen.is_sweep_override():
+        raise ConfigError([Problem(name, "takes one choice: these are sweeps of their own")])
+    try:
+        composed = compose("train", overrides=union([""], typed, _read)[0], return_hydra_config=True)
+    except ERRORS:  # is explained job by job
+        return [""]
+    lines = [str(line) for line in composed.hydra.sweeper.get("lines", [""])]
+    varied = {key_of(text) for line in lines for text in shlex.split(line)}
+    given = [one for one in typed if one.key_or_group in varied]
+    problem = f"{name} has values of its own for it: leave it out, or leave {name} out"
+    if given:
+        raise ConfigError([Problem(str(one.input_line), problem) for one in given])
+    return lines

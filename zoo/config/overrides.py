@@ -125,7 +125,13 @@ def options_of(group: str, searchpath: Sequence[str] = ()) -> list[str]:
     if not group or group.split("/")[0] == "hydra":
         return []
     loader = GlobalHydra.instance().config_loader()
-    return sorted(loader.get_group_options(group, config_name="train", overrides=list(searchpath)))
+    options = loader.get_group_options(group, config_name="train", overrides=list(searchpath))
+    return sorted(name for name in options if not _is_for_wandb(group, name))
+
+
+def _is_for_wandb(group: str, choice: object) -> bool:
+    """Whether a file of conf/sweep is for W&B's agents and no part of a configuration."""
+    return group == "sweep" and str(choice).startswith("wandb_")
 
 
 def _groups(holder: str) -> list[str]:
@@ -152,6 +158,8 @@ def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None
     if not options:
         return _written_with_a_dot(key, value, searchpath)
     choices = f"; allowed: {', '.join(options)}"
+    if _is_for_wandb(key, value):
+        return f"is for W&B's agents: wandb sweep conf/sweep/{value}.yaml{choices}"
     if override.is_add() or override.is_force_add():
         return f"one is chosen already; write {key}={value} without the +"
     if isinstance(value, list) and len(value) > 1 and key not in SEVERAL:
@@ -181,7 +189,9 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     if group.startswith("hydra/") and choice in PLUGINS:
         return f"needs a plugin: pip install -e '.[{PLUGINS[choice]}]' in the checkout"
     if isinstance(error, MissingConfigException) and error.options is not None:
-        return f"there is no {group} called {choice}" + unknown(choice, error.options)
+        options = [option for option in error.options if not _is_for_wandb(group, option)]
+        name = f"; a name for a sweep is sweep.name={choice}" if group == "sweep" else ""
+        return f"there is no {group} called {choice}" + unknown(choice, options) + name
     if str(error).startswith("Could not append to config. An item is already"):
         return f"is set already; write {override.lstrip('+')} without the +"
     holder, slash, _ = key.rpartition("/")

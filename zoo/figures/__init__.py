@@ -7,10 +7,12 @@ from zoo.figures.curves import bleu_by_length, learning_curve
 from zoo.figures.glimpses import game_sheet, glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
 from zoo.figures.locations import location_histogram
+from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png, render
 
 __all__ = [
     "Captioned",
+    "Panel",
     "alignment",
     "alignment_sheet",
     "bleu_by_length",
@@ -28,4 +30,5 @@ __all__ = [
     "png",
     "quality_against_cost",
     "render",
+    "side_by_side",
 ]

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 NOT_SPECIAL = (
-    *("experiment=", "seed=", "name=", "paths.", "sweep.", "logger", "callbacks.", "hydra.", "+hydra."),
+    *("experiment=", "seed=", "name=", "paths.", "sweep", "logger", "callbacks.", "hydra.", "+hydra.", "~"),
     *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test="),
 )
-"""Beginnings of overrides that change no result, and may name folders of a machine."""
+"""Beginnings of overrides that change no result, may name folders of a machine, or go along with another."""
 SPEEDS = ("captions", "tokens", "images", "games")
 """What a speed is told in, the first that was measured; the second where none was."""
 

@@ -1,0 +1,328 @@
+"""Markdown tables of measured results: runs by recipe, recipes in short, mechanisms over data sets."""
+
+import re
+import statistics
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from zoo.metrics.seeds import seed_difference, summarise
+from zoo.runs.comparison.names import label, speed_unit
+
+Results = Mapping[str, Any]
+"""What a results.json says, with the run's special `overrides`."""
+
+_METRICS = (
+    "bleu",
+    "bleu_tok_lc",
+    "chrf",
+    "tf_perplexity",
+    "cider_d",
+    "bleu_1",
+    "bleu_2",
+    "bleu_3",
+    "bleu_4",
+    "rouge_l",
+    "exact_match",
+    "alignment_accuracy",
+    "pointing_accuracy",
+    "error",
+    "error_1_sample",
+    "error_10_samples",
+    "catch_rate",
+    "catch_rate_standard_error",
+)
+_OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
+_OF_EFFECTS = ("bleu", "bleu_tok_lc", "cider_d", "bleu_4", "exact_match", "error", "catch_rate")
+_TO_100 = (*_OF_LANGUAGE, "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l")
+"""Those that go up to 100, or beyond."""
+_HEADLINES = ("bleu_tok_lc", "cider_d", "catch_rate", "error", "exact_match")
+"""The one number of a run: the first that it has."""
+_WHERE = ("alignment_accuracy", "pointing_accuracy")
+"""Whether a run looked where it should, for data that know."""
+_OTHER_ANSWERS = {
+    "shuffled": "its captions, of other images",
+    "uniform": "all places alike",
+    "centre": "the centre of the image",
+    "random": "its maps, of other images",
+}
+"""What stands below a model, to be beaten by it: what was said or looked at, by its name in results.json."""
+_WITHOUT_MODEL = {"majority": "the most frequent answer", "constant": "the best constant caption"}
+"""The same, below all models of a table."""
+_STEP = re.compile(r"(?P<chain>\w+?)_\d+_\w+")
+"""The name of a recipe that adds one thing to the one before it."""
+_RECOGNITION = re.compile(r"(?:ram|fc|conv)_(?P<data>[a-z]+)(?:_\d+)?")
+"""The name of a recipe that recognises images: one table for each data set, as in the paper."""
+_CAPTIONS = re.compile(r"(?P<data>shapes|flickr8k|flickr30k|coco)_(?:soft|hard|none)(?P<encoder>_\w+)?")
+"""The name of a recipe that writes captions: kinds of attention stand side by side."""
+
+
+def tables(published: Sequence[Results]) -> str:
+    """For each experiment one row per configuration, mean ± standard deviation over its seeds.
+
+    Recipes named `<chain>_<number>_<what>` are rows of one table, in their order; so are those that recognise
+    the same images, and those that describe them with the same encoder. Below the models stand the controls.
+    """
+    return "".join(_table(rows) for rows in compared(published).values())
+
+
+def compared(published: Sequence[Results]) -> dict[str, list[Results]]:
+    """The results whose recipes can stand side by side, by what these have in common."""
+    found: dict[str, list[Results]] = defaultdict(list)
+    for results in published:
+        name = results["experiment"]
+        if step := _STEP.fullmatch(name):
+            name = step["chain"]
+        elif recognition := _RECOGNITION.fullmatch(name):
+            name = recognition["data"]
+        elif captions := _CAPTIONS.fullmatch(name):
+            name = captions["data"] + (captions["encoder"] or "")
+        found[name].append(results)
+    return dict(found)
+
+
+def summary(published: Sequence[Results]) -> str:
+    """One row for each recipe as it stands, with the one number that says most about it."""
+    lines = []
+    for group in _by_configuration(filter(_is_recipe, published)).values():
+        metric = headline(group)
+        cell = f"{metric} {_spread([row['test'][metric] for row in group], digits=_digits(metric))}"
+        minutes = _spread([row["seconds"] / 60 for row in group], digits=1)
+        name = f"`{group[0]['experiment']}`"
+        lines.append([name, cell, _seeds(group), f"{group[0]['parameters']:,}", minutes])
+    head = ["`experiment=`", "test split", "seeds", "parameters", "minutes"]
+    return f"\n{markdown([head, *lines])}\n" if lines else ""
+
+
+def matrix(published: Sequence[Results]) -> str:
+    """Mechanisms as rows; for each data set how good they are, where they looked and what they cost.
+
+    Bold is the best mean of a column. Rows are named by what was typed, so two names of one mechanism are two
+    rows.
+    """
+    sets = {name: (mechanisms(rows), _columns(rows)) for name, rows in compared(published).items()}
+    names = list(dict.fromkeys(name for found, _ in sets.values() for name in found))
+    lines = [["mechanism"], *([f"`{name}`"] for name in names)]
+    for data, (found, columns) in sets.items():
+        for place, column in enumerate(columns):
+            values = {name: [column.value(row) for row in found.get(name, [])] for name in names}
+            means = {name: statistics.fmean(known) for name in names if (known := _known(values[name]))}
+            best = column.best(means.values()) if column.best and means else None
+            lines[0].append(f"{data}: {column.head}" if place == 0 else column.head)
+            for line, name in zip(lines[1:], names, strict=True):
+                cell = _spread(values[name], digits=column.digits)
+                line.append(f"**{cell}**" if cell and means[name] == best else cell)
+    machines = dict.fromkeys(_machine(rows) for rows in compared(published).values())
+    return f"\n{markdown(lines)}\n{'; '.join(machines)}.\n\n"
+
+
+def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
+    """The results of each way to attend, by what was typed to get it.
+
+    A recipe whose runs are the same as those of something typed beside it is left out.
+    """
+    typed = {row["config_hash"] for row in rows if not _is_recipe(row)}
+    rows = [row for row in rows if not _is_recipe(row) or row["config_hash"] not in typed]
+    experiments = {row["experiment"] for row in rows}
+    only = next(iter(experiments)) if len(experiments) == 1 else ""
+    found: dict[str, list[Results]] = defaultdict(list)
+    for row in rows:
+        found[label(row, of=only)].append(row)
+    return dict(found)
+
+
+def headline(rows: Sequence[Results]) -> str:
+    """The metric that says most about these runs.
+
+    Raises:
+        ValueError: they have none that is known here.
+    """
+    for metric in _HEADLINES:
+        if all(metric in row["test"] for row in rows):
+            return metric
+    allowed = ", ".join(_HEADLINES)
+    raise ValueError(f"{label(rows[0])}: its test has none of the metrics that say most: {allowed}")
+
+
+def markdown(lines: Sequence[Sequence[str]]) -> str:
+    """A table whose first line is the head."""
+    return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
+
+
+class _Column(NamedTuple):
+    """A number of a run, in a table.
+
+    Attributes:
+        head: what stands above.
+        value: of a run; None where it was not measured.
+        digits: behind the point.
+        best: which of the values is; None where none is better.
+    """
+
+    head: str
+    value: Callable[[Results], float | None]
+    digits: int
+    best: Callable[[Iterable[float]], float] | None
+
+
+def _columns(rows: Sequence[Results]) -> list[_Column]:
+    """How good runs on one data set are, where they looked and what they cost."""
+
+    def measured(split: str, metric: str) -> _Column:
+        head = metric if split == "test" else f"{metric} ({split})"
+        best = min if metric.startswith("error") else max
+        return _Column(head, lambda row: row.get(split, {}).get(metric), _digits(metric), best)
+
+    unit = speed_unit(rows[0]["per_second"])
+    return [
+        *(
+            measured(split, metric)
+            for split in splits_of(rows)
+            for metric in (headline(rows), *_WHERE)
+            if any(metric in row.get(split, {}) for row in rows)
+        ),
+        _Column("seconds", lambda row: row["seconds"], 0, None),
+        _Column(f"{unit}/s", lambda row: row["per_second"].get(unit), 0, None),
+        _Column("GB", lambda row: row["peak_memory_bytes"] / 1000**3, 2, None),
+    ]
+
+
+def splits_of(rows: Iterable[Results]) -> list[str]:
+    """The test splits, `test` first."""
+    return sorted({name for row in rows for name in row if name.startswith("test") and name != "test_hash"})
+
+
+def _by_configuration(rows: Iterable[Results]) -> dict[tuple[Any, ...], list[Results]]:
+    """The runs of each configuration, no seed twice; the recipe as it stands comes first."""
+    groups: dict[tuple[Any, ...], list[Results]] = defaultdict(list)
+    for row in rows:
+        groups[(row["config_hash"], row.get("test_hash"), row.get("vocabulary_hash"))].append(row)
+    for key, group in groups.items():
+        group.sort(key=_is_recipe, reverse=True)
+        first = {row["seed"]: row for row in reversed(group)}
+        groups[key] = [row for row in group if row is first[row["seed"]]]
+    return dict(groups)
+
+
+def _is_recipe(row: Results) -> bool:
+    return not row.get("overrides")
+
+
+def _seeds(group: Sequence[Results]) -> str:
+    return ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"])))
+
+
+def _machine(rows: Sequence[Results]) -> str:
+    machine = rows[0]["machine"]
+    cores = machine["cores"]
+    return f"{machine['processor']}, {cores} core{'s' if cores > 1 else ''}, threads: {machine['threads']}"
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    return [value for value in values if value is not None]
+
+
+def fault_table(faults: Sequence[Mapping[str, Any]]) -> str:
+    """Markdown: what was done to trainings, how often, and what it cost, as `tests/faults` measures it."""
+    rows = [[row["fault"], str(row["times"]), row["lost"]] for row in faults]
+    return f"\n{markdown([['fault', 'times tried', 'what was lost'], *rows])}\n"
+
+
+def _table(rows: Sequence[Results]) -> str:
+    experiment = ",".join(dict.fromkeys(row["experiment"] for row in rows))  # what `-m` would take
+    groups = _by_configuration(rows)
+    columns = [
+        (split, metric)
+        for split in splits_of(group[0] for group in groups.values())
+        for metric in _METRICS
+        if any(metric in group[0].get(split, {}) for group in groups.values())
+        and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
+    ]
+    heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
+    speed = speed_unit(next(iter(groups.values()))[0]["per_second"])
+    lines = [["run", "seeds", *heads, "parameters", "minutes", f"{speed}/s"]]
+    for group in groups.values():
+        lines.append(
+            [
+                label(group[0], of=experiment),
+                _seeds(group),
+                *_cells(group, columns),
+                f"{group[0]['parameters']:,}",
+                _spread([row["seconds"] / 60 for row in group], digits=1),
+                f"{statistics.fmean(row['per_second'].get(speed, 0.0) for row in group):,.0f}",
+            ]
+        )
+        lines += _controls(group, columns, _OTHER_ANSWERS)
+    # One seed of each: these hardly depend on it, and are alike in most groups.
+    without = [line for group in groups.values() for line in _controls(group[:1], columns, _WITHOUT_MODEL)]
+    lines += [line for number, line in enumerate(without) if line not in without[:number]]
+    effects = _effects(list(groups.values()), columns)
+    return f"\n**`experiment={experiment}`** ({_machine(rows)})\n\n{markdown(lines)}{effects}"
+
+
+def _cells(
+    group: Sequence[Results], columns: Sequence[tuple[str, str]], control: str | None = None
+) -> list[str]:
+    """What a group scores, or one of its controls, by column; empty where that was not measured."""
+    cells = []
+    for split, metric in columns:
+        name = metric if control is None else _of_control(control, metric)
+        values = [row.get(split, {}).get(name) for row in group]
+        cells.append(_spread(values, digits=_digits(metric)))
+    return cells
+
+
+def _of_control(control: str, metric: str) -> str:
+    """What results.json calls a metric of a control."""
+    return f"pointing_{control}" if metric == "pointing_accuracy" else f"{control}_{metric}"
+
+
+def _controls(
+    group: Sequence[Results], columns: Sequence[tuple[str, str]], wanted: Mapping[str, str]
+) -> list[list[str]]:
+    """A line for each control that was measured."""
+    found = [(name, _cells(group, columns, control)) for control, name in wanted.items()]
+    return [[f"*{name}*", "", *cells, "", "", ""] for name, cells in found if any(cells)]
+
+
+def _digits(metric: str) -> int:
+    return 1 if metric in _TO_100 else 4 if metric.startswith("error") else 3
+
+
+def _effects(groups: Sequence[Sequence[Results]], columns: Sequence[tuple[str, str]]) -> str:
+    """What the overrides of each group change, seed by seed: mean and 95 % interval of the differences.
+
+    The interval is Student's for pairs, so it is wide for few seeds, as it should be.
+    """
+    recipes = [group for group in groups if not group[0].get("overrides")]
+    if len(recipes) != 1:
+        return ""
+    recipe = {row["seed"]: row for row in recipes[0]}
+    lines = []
+    for group in groups:
+        seeds = sorted({row["seed"] for row in group} & recipe.keys())
+        if group is recipes[0] or len(seeds) < 2:
+            continue
+        own = {row["seed"]: row for row in group}
+        parts = []
+        for split, metric in columns:
+            if metric not in _OF_EFFECTS or split != "test":
+                continue
+            ours, theirs = ({seed: row[split][metric] for seed, row in of.items()} for of in (own, recipe))
+            found = seed_difference(ours, theirs)
+            assert found is not None, "they share two seeds"
+            digits = _digits(metric)
+            interval = f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
+            parts.append(f"{metric} {found.difference:+.{digits}f} {interval}")
+        over = ", ".join(map(str, seeds))
+        lines.append(f"- `{label(group[0])}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
+    return f"\n{''.join(lines)}" if lines else ""
+
+
+def _spread(values: Sequence[float | None], digits: int) -> str:
+    known = _known(values)
+    if not known:
+        return ""
+    found = summarise(known)
+    mean = f"{found.mean:,.{digits}f}"
+    return mean if found.deviation is None else f"{mean} ± {found.deviation:,.{digits}f}"
