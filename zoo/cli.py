@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from zoo import cli_compare, cli_predict, cli_runs
+from zoo import cli_compare, cli_predict, cli_runs, cli_watch
 from zoo.checkout import find_checkout, require_checkout
 from zoo.clear_errors import clear_errors
 
@@ -26,7 +26,7 @@ main = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (cli_predict.predict, cli_compare.compare, cli_runs.resume, cli_runs.rerun):
+for verb in (cli_predict.predict, cli_compare.compare, cli_watch.watch, cli_runs.resume, cli_runs.rerun):
     main.command()(verb)
 main.command("test")(cli_runs.retest)
 main.command()(cli_runs.clean)

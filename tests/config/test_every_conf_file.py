@@ -18,7 +18,9 @@ from zoo.config.instantiate import instantiate
 
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted(path.relative_to(CONF).with_suffix("") for path in CONF.rglob("*.yaml"))
-CHOICES = [path for path in FILES if path.as_posix() != "train"]
+OF_WANDB = "sweep/wandb_"
+"""For W&B's agents, no part of a configuration; see tests/sweeps/test_wandb_sweeps.py."""
+CHOICES = [path for path in FILES if path.as_posix() != "train" and not path.as_posix().startswith(OF_WANDB)]
 NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
     "scheduler/vaswani": ["model=transformer"],
@@ -62,7 +64,10 @@ NEEDS |= {
 }
 REACHED_BY = {"trainer/limits/debug": ("trainer=debug", "trainer/limits@trainer")}
 """Files that another choice brings along, and under which group."""
-EXTRAS = {"hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher"}
+EXTRAS = {
+    "hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher",
+    "logger/tensorboard": "tensorboard",
+}
 """What a file needs that is not always installed."""
 SMALL = {
     **dict.fromkeys(("embedding_size", "hidden_size", "glimpse_hidden_size", "filters"), 8),
@@ -109,6 +114,17 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
     trainer = instantiate(config["trainer"], "trainer")(callbacks=callbacks, logger=loggers)
     assert isinstance(trainer, Trainer)
     assert not (tmp_path / "runs").exists(), "building wrote something"
+
+
+def test_several_loggers_at_once(configure: Callable[..., Config]) -> None:
+    """metrics.csv is there whatever is asked for."""
+    parts = {
+        "csv": ["metrics"],
+        "tensorboard": ["metrics", "tensorboard"],
+        "[wandb,tensorboard]": ["metrics", "tensorboard", "wandb"],
+    }
+    for choice, names in parts.items():
+        assert sorted(configure(f"logger={choice}")["logger"]) == names
 
 
 @pytest.mark.parametrize("name", IMAGES)

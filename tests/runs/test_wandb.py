@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from small_run import make_run
 
 from zoo.callbacks.media import log_image, log_table
 from zoo.runs import wandb
@@ -63,11 +64,19 @@ def _logger(tmp_path: Path, name: str = "run", **options: Any) -> WandbLogger:
     return WandbLogger(folder=folder, wandb_dir=tmp_path / "common", project="zoo", name=name, **options)
 
 
-def _records(tmp_path: Path, logger_id: str) -> list[dict[str, Any]]:
+def _inspect(tmp_path: Path, logger_id: str, *options: str) -> str:
     (file,) = (tmp_path / "common" / "wandb").glob(f"offline-run-*-{logger_id}/run-{logger_id}.wandb")
-    command = [str(Path(sys.executable).with_name("wandb")), "leet", "inspect", "--json", str(file)]
-    printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return [json.loads(line) for line in printed.splitlines()]
+    command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", *options, str(file)]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _records(tmp_path: Path, logger_id: str) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in _inspect(tmp_path, logger_id).splitlines()]
+
+
+def _whole(tmp_path: Path, logger: WandbLogger) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(_inspect(tmp_path, str(logger._id), "--summary"))
+    return found
 
 
 def _of(records: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
@@ -117,6 +126,91 @@ def test_two_runs_of_one_process_stay_apart(tmp_path: Path, connections: list[st
     assert [row["train/loss"] for row in _history(records)] == [2.0, 2.0]
     assert [ended["exit_code"] for ended in _of(records, "exit")] == [1]
     assert not connections, "an offline run talks to nobody"
+
+
+def test_settings_are_flat_tags_kept_and_summaries_the_best_also_before_a_stop(tmp_path: Path) -> None:
+    logger = _logger(tmp_path, tags=["baseline", "paper"], group="scores")
+    logger.log_hyperparams({"model": {"_target_": "zoo.X", "size": 3}, "paths": {"runs_dir": "/runs"}})
+    metrics = MetricsFile(logger._folder / "metrics.csv")
+    before = {"val/chrf": 1.0, "val/tf_loss": 0.5, "val/bleu": float("nan")}
+    metrics.log_metrics(before, step=1)  # then it stopped
+    for step, value in ((2, 3.0), (3, 9.0), (4, 5.0)):
+        for one in (metrics, logger):
+            values = {"val/chrf": value, "val/tf_loss": value, "train/loss": value, "val/saturation": value}
+            one.log_metrics(values, step=step)
+    logger.finish(exit_code=0)
+    whole = _whole(tmp_path, logger)
+    assert whole["config"] == {"model": "X", "model/size": 3}
+    assert whole["tags"] == ["scores", "baseline", "paper"], "the group is one, for leet's filter"
+    summary = whole["summary"]
+    assert summary["val/chrf"] == {"max": 9.0}
+    assert summary["val/tf_loss"] == {"min": 0.5}, "before the stop"
+    assert summary["train/loss"] == summary["val/saturation"] == 5.0, "neither way is better"
+    assert "val/bleu" not in summary
+    defined = {
+        one["name"]: one for one in _of(_records(tmp_path, str(logger._id)), "metric") if "name" in one
+    }
+    assert defined["val/chrf"]["summary"] == {"max": True}, "also of a run that is killed"
+    assert defined["val/tf_loss"]["step_metric"] == "trainer/global_step"
+
+
+@pytest.mark.parametrize("exit_code", [0, 1])
+def test_the_best_checkpoint_of_a_finished_run_becomes_an_artifact(tmp_path: Path, exit_code: int) -> None:
+    logger = _logger(tmp_path, log_model=True)
+    best = make_run(logger._folder) / "checkpoints" / "best.ckpt"
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    logger.finish(exit_code=exit_code)
+    found = _of(_records(tmp_path, str(logger._id)), "artifact")
+    if exit_code:
+        assert not found
+        return
+    (artifact,) = found
+    assert (artifact["type"], artifact["name"]) == ("model", f"model-{logger._id}")
+    assert "best" in artifact["aliases"]
+    assert json.loads(artifact["metadata"]) == {"step": 7, "val/bleu": 12.5}
+    (content,) = artifact["manifest"]["contents"]
+    assert (content["path"], content["local_path"]) == ("best.ckpt", str(best)), "it is not copied"
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # W&B leaves that file open
+def test_a_run_that_an_agent_started_is_the_one_that_the_server_drew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn = tmp_path / "drawn.yaml"
+    drawn.write_text("optimizer.lr:\n  value: 0.5\nwandb_version: 1\n")
+    monkeypatch.setenv("WANDB_SWEEP_ID", "sweep123")
+    monkeypatch.setenv("WANDB_RUN_ID", "drawn123")
+    monkeypatch.setenv("WANDB_SWEEP_PARAM_PATH", str(drawn))
+    logger = _logger(tmp_path)
+    logger.log_hyperparams({"optimizer": {"lr": 0.5}})
+    logger.log_metrics({"val/chrf": 1.0}, step=1)
+    assert logger.version == "drawn123"
+    logger.finish(exit_code=0)
+    records = _records(tmp_path, "drawn123")
+    (run,) = _of(records, "run")
+    assert (run["run_id"], run["sweep_id"]) == ("drawn123", "sweep123")
+    whole = json.loads(_inspect(tmp_path, "drawn123", "--summary"))
+    assert whole["config"] == {"optimizer.lr": 0.5, "optimizer/lr": 0.5}
+    assert [row["val/chrf"] for row in _history(records)] == [1.0]
+
+
+def test_a_tag_that_wandb_does_not_take(tmp_path: Path) -> None:
+    for tag in ("", "x" * 65):
+        with pytest.raises(ValueError, match=r"tags must have 1 to 64 characters, got '"):
+            _logger(tmp_path, tags=[tag])
+    assert _logger(tmp_path, group="x" * 100)._wandb_init["tags"] == ["x" * 64]
+
+
+def test_a_run_whose_files_are_damaged_is_ended_all_the_same(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    logger = _logger(tmp_path)
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    (logger._folder / "metrics.csv").write_text("nonsense")
+    with caplog.at_level(logging.WARNING, logger=wandb.__name__):
+        logger.finish(exit_code=0)
+    assert "does not begin with step,name,value" in caplog.text
+    assert _whole(tmp_path, logger)["exit_code"] == 0
 
 
 def test_the_id_is_that_of_the_folder(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from pathlib import Path
 
 from lightning.pytorch.loggers import Logger, WandbLogger
 
+from zoo.runs.tensorboard import TensorBoardLogger
+
 
 def log_image(loggers: Iterable[Logger], key: str, image: Path, step: int) -> None:
     """Shows a picture under a fixed key.
@@ -18,6 +20,8 @@ def log_image(loggers: Iterable[Logger], key: str, image: Path, step: int) -> No
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger.log_image(key, [str(image)], step=step)
+        elif isinstance(logger, TensorBoardLogger):
+            logger.log_image(key, image, step)
 
 
 def log_table(
@@ -27,3 +31,5 @@ def log_table(
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger.log_table(key, columns=list(columns), data=[list(row) for row in rows], step=step)
+        elif isinstance(logger, TensorBoardLogger):
+            logger.log_table(key, columns, rows, step)

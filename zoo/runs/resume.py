@@ -1,5 +1,6 @@
 """Where a stopped run goes on."""
 
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from lightning.pytorch.utilities import rank_zero_only
 
 from zoo.config.frozen import moved, require_unused
+from zoo.runs import tensorboard
 from zoo.runs.checkpoint import CheckpointError, read_checkpoint
 from zoo.runs.files import remove_partials
 from zoo.runs.metrics import rewind
@@ -102,6 +104,7 @@ def discard_progress(folder: Path) -> None:
         path.unlink()
     for name in ("metrics.csv", "results.json", "predictions.jsonl", "samples.txt"):
         (folder / name).unlink(missing_ok=True)
+    shutil.rmtree(folder / tensorboard.FOLDER, ignore_errors=True)
     remove_partials(folder)
 
 

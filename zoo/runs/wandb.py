@@ -1,10 +1,11 @@
 """W&B: one W&B run per run folder, offline unless the user is logged in, and never a reason to fail."""
 
 import logging
+import math
 import netrc
 import os
 import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -12,19 +13,28 @@ from urllib.parse import urlsplit
 from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.loggers import WandbLogger as LightningWandbLogger
+from lightning.pytorch.utilities import rank_zero_only
 
+from zoo.metrics import METRICS, mode_of
+from zoo.runs.checkpoint import read_checkpoint
 from zoo.runs.folder import short_id
+from zoo.runs.logged_settings import logged_settings
+from zoo.runs.metrics import read_metrics
 
 log = logging.getLogger(__name__)
 
 Mode = Literal["online", "offline", "disabled"]
 
+_STEP = "trainer/global_step"
+_LONGEST_TAG = 64
+
 
 class WandbLogger(LightningWandbLogger):
     """Logs to W&B against one step axis, `trainer/global_step`.
 
-    All runs write below one common folder, so that `wandb leet <folder>` browses them together. When the
-    server does not answer, the run goes on offline; `wandb sync` uploads it later.
+    All runs write below one common folder, so that `zoo watch` shows them together. When the server does not
+    answer, the run goes on offline; `wandb sync` uploads it later. The summary of a validation metric is its
+    best value, also over the parts of a run that was resumed; where none is best, and elsewhere, the last.
 
     Args:
         folder: the run's folder; its short id is the W&B id.
@@ -32,7 +42,12 @@ class WandbLogger(LightningWandbLogger):
         project: the W&B project.
         name: the run's name.
         group: the sweep's name; None for a single run.
+        tags: words by which the user finds the run; the group is one more, for `wandb leet`'s filter.
+        log_model: whether a finished run's best checkpoint becomes an artifact.
         timeout: seconds to wait for the server, at the start and for the upload at the end.
+
+    Raises:
+        ValueError: W&B takes no such tag.
     """
 
     def __init__(
@@ -43,12 +58,25 @@ class WandbLogger(LightningWandbLogger):
         project: str,
         name: str,
         group: str | None = None,
+        tags: Sequence[str] = (),
+        log_model: bool = False,
         timeout: float = 20.0,
     ) -> None:
+        for tag in tags:
+            if not 1 <= len(tag) <= _LONGEST_TAG:
+                raise ValueError(f"tags must have 1 to {_LONGEST_TAG} characters, got {tag!r} ({len(tag)})")
         super().__init__(
-            name=name, save_dir=str(wandb_dir), project=project, group=group, id=short_id(Path(folder))
+            name=name,
+            save_dir=str(wandb_dir),
+            project=project,
+            group=group,
+            tags=list(dict.fromkeys([*([group[:_LONGEST_TAG]] if group else []), *tags])),
+            id=short_id(Path(folder)),
         )
+        self._folder = Path(folder)
+        self._logs_best = log_model
         self._timeout = timeout
+        self._summarised: set[str] = set()
         self._wandb_init.pop("anonymous")  # Lightning passes it on, W&B warns that it means nothing any more
 
     @property
@@ -57,13 +85,24 @@ class WandbLogger(LightningWandbLogger):
         """The W&B run, started at the first use and on the first process only."""
         if self._experiment is None:
             self._experiment = self._start(mode())
-            self._experiment.define_metric("trainer/global_step")
-            self._experiment.define_metric("*", step_metric="trainer/global_step", step_sync=True)
+            self._experiment.define_metric(_STEP)
+            self._experiment.define_metric("*", step_metric=_STEP, step_sync=True)
         return self._experiment
 
+    @rank_zero_only
+    def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
+        """Shows the configuration, see `logged_settings`."""
+        self.experiment.config.update(logged_settings(params), allow_val_change=True)
+
+    @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Logs values at a step; a step without values is none."""
         if metrics:
+            for name in metrics.keys() - self._summarised:
+                if _has_best(name):
+                    best = mode_of(name)
+                    self.experiment.define_metric(name, step_metric=_STEP, step_sync=True, summary=best)
+            self._summarised |= metrics.keys()
             super().log_metrics(metrics, step)
 
     def finish(self, exit_code: int) -> None:
@@ -71,10 +110,25 @@ class WandbLogger(LightningWandbLogger):
         if self._experiment is None:
             return
         try:
-            self._experiment.finish(exit_code=exit_code)
+            try:
+                # W&B summarises what it saw itself: of a resumed run, the part since then.
+                self._experiment.summary.update(_best_values(self._folder / "metrics.csv"))
+                if self._logs_best and exit_code == 0:
+                    self._log_best(self._experiment)
+            finally:
+                self._experiment.finish(exit_code=exit_code)
         except Exception as error:  # whatever went wrong, the results are in the run's folder
             log.warning("W&B did not finish cleanly: %s", error)
         self._experiment = None
+
+    def _log_best(self, run: Any) -> None:
+        import wandb
+
+        best = read_checkpoint(self._folder)
+        artifact = wandb.Artifact(f"model-{run.id}", "model", metadata={"step": best.step, **best.metrics})
+        # Not copied: the file stays what it is, now that the run is over.
+        artifact.add_file(str(best.path), policy="immutable")
+        run.log_artifact(artifact, aliases=["best"])
 
     def _start(self, wanted: Mode) -> Any:
         if wanted != "online":
@@ -116,6 +170,27 @@ def finish(loggers: Iterable[Logger], exit_code: int) -> None:
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger.finish(exit_code)
+
+
+def _has_best(name: str) -> bool:
+    """Whether it is a validation metric that says of itself which way it gets better."""
+    stage, _, metric = name.partition("/")
+    return stage == "val" and metric in METRICS and METRICS[metric].higher_is_better is not None
+
+
+def _best_values(path: Path) -> dict[str, dict[str, float]]:
+    """The best of each validation metric in metrics.csv, as W&B's summary has it.
+
+    Returns:
+        Such as `{"val/bleu": {"max": 9.0}}`.
+    """
+    best: dict[str, dict[str, float]] = {}
+    for row in read_metrics(path) if path.exists() else ():
+        if _has_best(row.name) and not math.isnan(row.value):
+            way = mode_of(row.name)
+            values = [row.value, *best.get(row.name, {}).values()]
+            best[row.name] = {way: max(values) if way == "max" else min(values)}
+    return best
 
 
 def _has_key() -> bool:

@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from zoo.config.flat import flat
 from zoo.runs.comparison.names import label, special
 from zoo.runs.comparison.runs import Run
 from zoo.runs.results import hashed_config
@@ -95,16 +96,16 @@ def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
     """Of each group's configuration, what is not the same in all; of keys that always say the same, one."""
     configs = [_config(runs[0].path) for runs in groups]
     if all(config is None for config in configs):  # kept results come without one
-        flat = [_typed(runs[0]) for runs in groups]
+        texts = [_typed(runs[0]) for runs in groups]
     else:
-        flat = [dict(_flatten(hashed_config(config))) if config else {} for config in configs]
-    keys = sorted({key: None for one in flat for key in one}, key=lambda key: key.count("."))
+        texts = [_texts(config) if config else {} for config in configs]
+    keys = sorted({key: None for one in texts for key in one}, key=lambda key: key.count("."))
     chosen: dict[tuple[str, ...], str] = {}
     for key in keys:
-        values = tuple(one.get(key, "") for one in flat)
+        values = tuple(one.get(key, "") for one in texts)
         if len(set(values)) > 1:
             chosen.setdefault(values, key)
-    return [{key: one.get(key, "") for key in chosen.values()} for one in flat]
+    return [{key: one.get(key, "") for key in chosen.values()} for one in texts]
 
 
 def _config(path: Path) -> dict[str, Any] | None:
@@ -123,13 +124,7 @@ def _typed(run: Run) -> dict[str, str]:
     return settings
 
 
-def _flatten(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every value by its full key; a part by the name of its class."""
-    if isinstance(node, Mapping) and node:
-        for name, value in node.items():
-            if name == "_target_":
-                yield key, str(value).rpartition(".")[2]
-            elif name != "_partial_":
-                yield from _flatten(value, f"{key}.{name}" if key else str(name))
-    elif node is not None:
-        yield key, node if isinstance(node, str) else json.dumps(node)
+def _texts(config: Mapping[str, Any]) -> dict[str, str]:
+    """Every value by its full key, as it is written in a table."""
+    values = flat(hashed_config(config), ".")
+    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values}

@@ -1,0 +1,58 @@
+"""`zoo watch`: how are the runs doing, in the terminal or in TensorBoard."""
+
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+
+from zoo.checkout import require_checkout
+from zoo.clear_errors import clear_errors
+from zoo.runs import watching
+from zoo.runs.extras import require_tensorboard
+
+
+def watch(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[DIR]", help="A run, a sweep or a folder of many; default: all runs."),
+    ] = None,
+    tensorboard: Annotated[
+        bool, typer.Option("--tensorboard", help="Show the event files of logger=tensorboard.")
+    ] = False,
+    project: Annotated[
+        Path | None,
+        typer.Option(help="The project's checkout; by default found upward from the current folder."),
+    ] = None,
+) -> None:
+    """Watch runs while they train, or afterwards: curves, settings, pictures, load of the machine.
+
+    Opens W&B's dashboard in the terminal (`wandb leet`; h shows its keys, f filters runs, q leaves), which
+    needs no network and no login. Where the output is no terminal, prints the state of the newest run.
+    """
+    with clear_errors():
+        shown = folder or require_checkout(project) / "runs"
+        if tensorboard:
+            require_tensorboard()
+            watching.require_events(shown)
+            _become("tensorboard.main", "--logdir", str(shown))
+        records = watching.wandb_records(shown)
+        _require_leet()
+        form = ("run",) if sys.stdout.isatty() else ("inspect", "--summary")
+        _become("wandb", "leet", *form, str(records))
+
+
+def _require_leet() -> None:
+    from wandb.cli.cli import cli  # here, because it takes a second
+
+    if "leet" not in cli.commands:
+        raise ValueError(
+            f"W&B {version('wandb')} has no terminal dashboard (wandb leet): pip install --upgrade wandb"
+        )
+
+
+def _become(module: str, *arguments: str) -> NoReturn:
+    """Becomes the dashboard: keys and signals reach it, and its exit code is this command's."""
+    os.execv(sys.executable, [sys.executable, "-m", module, *arguments])

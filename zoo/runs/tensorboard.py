@@ -1,0 +1,95 @@
+"""TensorBoard: event files in the run's folder, which a resumed run continues without doubled steps."""
+
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lightning.pytorch.loggers import TensorBoardLogger as LightningTensorBoardLogger
+from lightning.pytorch.utilities import rank_zero_only
+from PIL import Image
+
+from zoo.runs.extras import require_tensorboard
+from zoo.runs.logged_settings import logged_settings
+from zoo.runs.metrics import read_metrics
+
+FOLDER = "tensorboard"
+"""Of the event files, in a run's folder."""
+
+
+class TensorBoardLogger(LightningTensorBoardLogger):
+    """Logs curves, pictures, tables and settings for TensorBoard.
+
+    Args:
+        folder: the run's folder.
+
+    Raises:
+        ValueError: TensorBoard is not installed.
+    """
+
+    def __init__(self, *, folder: str | Path) -> None:
+        require_tensorboard()
+        super().__init__(save_dir=folder, name="", version=FOLDER)
+        self._metrics = Path(folder) / "metrics.csv"
+        self._settings: Mapping[str, Any] = {}
+        self._begun = False
+
+    @rank_zero_only
+    def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
+        """Keeps the configuration, which is written with the first values."""
+        self._settings = params
+
+    @rank_zero_only
+    def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
+        """Logs values at a step."""
+        if metrics:
+            self._begin(step or 0, metrics)
+            super().log_metrics(metrics, step)
+
+    @rank_zero_only
+    def log_image(self, key: str, image: Path, step: int) -> None:
+        """Shows a PNG file."""
+        self._begin(step)
+        with Image.open(image) as picture:
+            self.experiment.add_image(key, np.asarray(picture.convert("RGB")), step, dataformats="HWC")
+        self.save()
+
+    @rank_zero_only
+    def log_table(self, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]], step: int) -> None:
+        """Shows a table, as Markdown."""
+        self._begin(step)
+        lines = [columns, ["---"] * len(columns), *rows]
+        table = "\n".join(f"| {' | '.join(_cell(text) for text in line)} |" for line in lines)
+        self.experiment.add_text(key, table, step)
+        self.save()
+
+    @rank_zero_only
+    def save(self) -> None:
+        """Brings what was logged to the disk, and no hparams.yaml: config.yaml is the record."""
+        self.experiment.flush()
+
+    def _begin(self, step: int, names: Collection[str] = ()) -> None:
+        """Precedes what is logged first; what a stopped run logged from there on is to be forgotten.
+
+        TensorBoard then forgets all of that step. What metrics.csv still has of it was logged before the
+        checkpoint from which the run goes on, and is written again, but for the names that come now.
+        """
+        if self._begun:
+            return
+        self._begun = True
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog  # here, because they need an extra
+        from torch.utils.tensorboard.summary import hparams
+
+        writer = self.experiment._get_file_writer()
+        writer.add_event(Event(session_log=SessionLog(status=SessionLog.START)), step)
+        monitor = (self._settings.get("task") or {}).get("monitor")
+        shown = dict.fromkeys([monitor, monitor.replace("val/", "test/", 1)] if monitor else [], 0.0)
+        for summary in hparams(logged_settings(self._settings), shown):
+            writer.add_summary(summary, step)
+        for row in read_metrics(self._metrics) if self._metrics.exists() else ():
+            if row.step == step and row.name not in names:
+                self.experiment.add_scalar(row.name, row.value, step)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,82 @@
+"""Where the dashboards find what they show of a folder."""
+
+from pathlib import Path
+
+import yaml
+
+from zoo.runs.folder import short_id
+
+_EVENTS = "events.out.tfevents.*"
+
+
+class NothingToWatch(ValueError):
+    """A folder without anything that a dashboard shows; the message says what to do."""
+
+
+def wandb_records(folder: Path) -> Path:
+    """What `wandb leet` shall open.
+
+    Args:
+        folder: a run's, a sweep's, one of many of them, or W&B's own.
+
+    Returns:
+        Of a single run its newest .wandb file, else W&B's folder of all runs.
+
+    Raises:
+        NothingToWatch: there is none, or none of these runs has written any.
+    """
+    _require(folder)
+    for records in (folder, folder / "wandb"):
+        if _ids(records):
+            return records
+    runs = sorted(path.parent for path in folder.rglob("status.json"))
+    if not runs:
+        raise NothingToWatch(f"nothing to watch: there is no run in {folder}")
+    places = [
+        _wandb_dir(runs[0]),
+        *folder.resolve().parents,
+    ]  # as configured, or where the runs were moved to
+    common = next((place / "wandb" for place in places if place and _ids(place / "wandb")), None)
+    wanted = {short_id(run) for run in runs}
+    if common is None or not wanted & _ids(common):
+        raise NothingToWatch(
+            f"nothing to watch: no run in {folder} has written anything for W&B: none has begun, or they log"
+            " elsewhere (logger=wandb is the default); metrics.csv in a run's folder has every number"
+        )
+    if runs == [folder]:
+        return max(common.glob(f"*run-*-{short_id(folder)}*/*.wandb"), key=lambda file: file.stat().st_mtime)
+    return common
+
+
+def require_events(folder: Path) -> None:
+    """Refuses a folder without event files, of which TensorBoard would show an empty page.
+
+    Raises:
+        NothingToWatch: there are none.
+    """
+    _require(folder)
+    if next(folder.rglob(_EVENTS), None) is None:
+        raise NothingToWatch(
+            f"nothing to watch: {folder} has no event files; train with logger=tensorboard, "
+            "or with logger=[wandb,tensorboard]"
+        )
+
+
+def _require(folder: Path) -> None:
+    if not folder.is_dir():
+        from zoo.runs.checkpoint import nearest  # here, because it takes seconds
+
+        said = "is a file, not a folder" if folder.exists() else f"does not exist{nearest(folder)}"
+        raise NothingToWatch(f"nothing to watch: {folder} {said}")
+
+
+def _ids(records: Path) -> set[str]:
+    """The W&B ids of all runs in a folder of W&B's."""
+    return {file.stem.removeprefix("run-") for file in records.glob("*run-*/run-*.wandb")}
+
+
+def _wandb_dir(run: Path) -> Path | None:
+    try:
+        return Path(yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))["paths"]["wandb_dir"])
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
+        return None
