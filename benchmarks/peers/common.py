@@ -96,6 +96,6 @@ def print_median(figure: str, once: Callable[[], float], seconds: float, model: 
     print(json.dumps(figures))
 
 
-def peak_memory() -> float:
-    """Most memory that this process held so far, in MiB; its libraries are part of it."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+def peak_memory(whose: int = resource.RUSAGE_SELF) -> float:
+    """Most memory that this process, or one of its ended children, held so far, in MiB; libraries count."""
+    return resource.getrusage(whose).ru_maxrss / 1024

@@ -7,6 +7,7 @@ autocast; `every`, to take each so many-th sentence; `seconds`, the least time o
 
 import json
 import multiprocessing
+import resource
 import statistics
 import sys
 import time
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from common import pad
+from common import pad, peak_memory
 
 BEAM, LENGTH = 5, 20
 
@@ -39,13 +40,16 @@ def measure(build: Build) -> None:
     if options["processes"] == 1:
         _prepare(*prepared)
         rates = _rates(lambda part: [*map(_translate, part)], batches, options["seconds"])
+        memory = peak_memory()
     else:
         # Not forked: OpenMP's threads do not survive that.
         with multiprocessing.get_context("spawn").Pool(options["processes"], _prepare, prepared) as pool:
             rates = _rates(lambda part: pool.map(_translate, part, chunksize=1), batches, options["seconds"])
             pool.close()
             pool.join()  # what they used is known only once they have ended
-    print(json.dumps({"sentences_per_second": statistics.median(rates), "repeats": len(rates)}))
+        memory = options["processes"] * peak_memory(resource.RUSAGE_CHILDREN)
+    figures = {"sentences_per_second": statistics.median(rates), "repeats": len(rates)}
+    print(json.dumps(figures | {"peak_memory_mib": memory}))
 
 
 def _rates(translate: Callable[[list[Batch]], Any], batches: list[Batch], seconds: float) -> list[float]:
