@@ -136,7 +136,7 @@ def test_right_and_wrong_examples_stand_apart() -> None:
         *["right", "prediction 7 (98.4 %)   truth 7"] * 2,
         "misread",
         "wrong",
-        "prediction 1 (98.4 %)   truth 7",
+        "prediction 1 (50.0 %)   truth 7",
     ]
     assert len(figure.axes) == 2 * 3
     colours = {text.get_text(): to_rgb(text.get_color()) for text in figure.texts}
