@@ -4,7 +4,6 @@ A driver is started as `python <driver>.py BATCHES.json SECONDS` and prints one 
 """
 
 import json
-import resource
 import statistics
 import sys
 import time
@@ -96,6 +95,10 @@ def print_median(figure: str, once: Callable[[], float], seconds: float, model: 
     print(json.dumps(figures))
 
 
-def peak_memory(whose: int = resource.RUSAGE_SELF) -> float:
-    """Most memory that this process, or one of its ended children, held so far, in MiB; libraries count."""
-    return resource.getrusage(whose).ru_maxrss / 1024
+def peak_memory() -> float:
+    """Most memory that this process held so far, in MiB; its libraries are part of it.
+
+    Not `getrusage`: that begins with what the process held that started this one.
+    """
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024

@@ -7,7 +7,6 @@ autocast; `every`, to take each so many-th sentence; `seconds`, the least time o
 
 import json
 import multiprocessing
-import resource
 import statistics
 import sys
 import time
@@ -40,16 +39,16 @@ def measure(build: Build) -> None:
     if options["processes"] == 1:
         _prepare(*prepared)
         rates = _rates(lambda part: [*map(_translate, part)], batches, options["seconds"])
-        memory = peak_memory()
+        memory = {"peak_memory_mib": peak_memory()}
     else:
         # Not forked: OpenMP's threads do not survive that.
         with multiprocessing.get_context("spawn").Pool(options["processes"], _prepare, prepared) as pool:
             rates = _rates(lambda part: pool.map(_translate, part, chunksize=1), batches, options["seconds"])
             pool.close()
             pool.join()  # what they used is known only once they have ended
-        memory = options["processes"] * peak_memory(resource.RUSAGE_CHILDREN)
+        memory = {}
     figures = {"sentences_per_second": statistics.median(rates), "repeats": len(rates)}
-    print(json.dumps(figures | {"peak_memory_mib": memory}))
+    print(json.dumps(figures | memory))
 
 
 def _rates(translate: Callable[[list[Batch]], Any], batches: list[Batch], seconds: float) -> list[float]:
