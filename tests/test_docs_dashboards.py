@@ -52,7 +52,7 @@ def _sweeps() -> Iterator[str]:
 
 @pytest.mark.parametrize(("name", "rows"), [("metrics", _metrics), ("sweeps", _sweeps)])
 def test_a_table_is_what_the_code_says(name: str, rows: Callable[[], Iterator[str]]) -> None:
-    found = re.search(rf"<!-- {name}:begin -->\n(?:.*\n){{2}}((?:.*\n)*?)<!-- {name}:end -->", GUIDE)
+    found = re.search(rf"<!-- begin {name} -->\n(?:.*\n){{2}}((?:.*\n)*?)<!-- end {name} -->", GUIDE)
     assert found
     expected = "".join(f"{row}\n" for row in rows())
     assert found[1] == expected, f"the table must be:\n{expected}"
