@@ -1,6 +1,7 @@
 """Parts of README and docs follow what was measured."""
 
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
@@ -9,6 +10,7 @@ import pytest
 
 from zoo.runs import pages as module
 from zoo.runs.pages import write_pages
+from zoo.runs.publish import published
 from zoo.runs.tables import matrix, summary, tables
 
 PROJECT = Path(__file__).parents[2]
@@ -170,3 +172,13 @@ def test_every_picture_and_page_that_a_page_shows_is_there() -> None:
         for target in re.findall(r"\]\(([^)#\s]+)[^)]*\)", text):
             if "://" not in target:
                 assert (path.parent / target).exists(), f"{path.name} shows {target}"
+
+
+def test_the_pages_of_this_project_are_what_its_results_say(tmp_path: Path) -> None:
+    for name in ("docs", "results"):
+        shutil.copytree(PROJECT / name, tmp_path / name)
+    shutil.copy(PROJECT / "README.md", tmp_path)
+    write_pages(tmp_path, published(tmp_path / "results"))
+    for page in (tmp_path / "README.md", *(tmp_path / "docs").rglob("*.md")):
+        written = (PROJECT / page.relative_to(tmp_path)).read_text(encoding="utf-8")
+        assert page.read_text(encoding="utf-8") == written, "python -m zoo.runs.publish writes it anew"

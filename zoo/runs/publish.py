@@ -57,9 +57,9 @@ def publish(runs: Sequence[Path], project: Path) -> None:
             predictions = read_predictions(run / "predictions.jsonl")  # an earlier version's run
             results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"])
         write_json(project / "results" / results["experiment"] / _file_name(results), results)
-    published = _published(project / "results")
-    write_pages(project, published)
-    _draw(published, project / "docs" / "pictures")
+    kept = published(project / "results")
+    write_pages(project, kept)
+    _draw(kept, project / "docs" / "pictures")
 
 
 def _file_name(results: Mapping[str, Any]) -> str:
@@ -112,7 +112,8 @@ def _mean_curve(seeds: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[fl
     return [second / 60 for second in seconds], values
 
 
-def _published(folder: Path) -> list[dict[str, Any]]:
+def published(folder: Path) -> list[dict[str, Any]]:
+    """The results of all runs that are kept in a folder `results`; what stands there besides is left out."""
     found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*.json"))]
     return [results for results in found if "experiment" in results]
 
