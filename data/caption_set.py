@@ -142,6 +142,13 @@ class CaptionSet(ABC):
             FileNotFoundError: a file is missing; says which, and where it comes from.
         """
 
+    def check(self, wanted: Wanted) -> None:  # noqa: B027  # most sets can be had in any way
+        """Refuses what cannot be made; reads nothing.
+
+        Raises:
+            ValueError: names the setting.
+        """
+
     @abstractmethod
     def splits(self, wanted: Wanted) -> dict[str, CaptionSplit]:
         """Reads the captions, and makes once what is kept of the images.

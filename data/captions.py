@@ -93,7 +93,7 @@ class CaptionData(DataModule):
             spec: the specification in a checkpoint: its vocabulary is used and none is trained.
 
         Raises:
-            ValueError: a number is too small, or stored features should vary.
+            ValueError: a number is too small, stored features should vary, or the set cannot be made so.
         """
         super().__init__(seed=seed, num_workers=num_workers, worker_timeout=worker_timeout)
         require_at_least(
@@ -109,6 +109,7 @@ class CaptionData(DataModule):
         self.batch_size, self.maximum_length = batch_size, maximum_length
         self.captions_together = captions_together
         self._wanted = Wanted(image_size, Path(cache_dir), seed, features)
+        captions.check(self._wanted)
         self._given = spec
         self._loaded: dict[str, CaptionSplit] | None = None
         self._splits: dict[str, EncodedCaptions] = {}  # type: ignore[assignment]

@@ -57,6 +57,5 @@ class ImageCaptions(PictureCaptions):
 
 def _pictures(path: Path) -> list[Picture]:
     return [
-        Picture((path.parent / Path(name).expanduser()).resolve(), name, captions)
-        for name, captions in read_jsonl(path).items()
+        Picture((path.parent / name).resolve(), name, captions) for name, captions in read_jsonl(path).items()
     ]

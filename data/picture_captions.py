@@ -171,7 +171,8 @@ class PictureSplit(CaptionSplit):
     def to_train_on(self, usable: NDArray[np.bool_]) -> "PictureSplit":
         """See `CaptionSplit`."""
         if not usable.any():
-            raise ValueError(f"none of {len(usable)} captions can be trained on: see data.maximum_length")
+            why = "each is longer than data.maximum_length or has no word"
+            raise ValueError(f"none of {len(usable)} captions can be trained on: {why}")
         pairs = copy(self)
         pairs._items = np.stack([self._owners, np.arange(len(usable))], axis=1)[usable]
         return pairs

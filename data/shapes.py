@@ -78,7 +78,7 @@ class Shapes(CaptionSet):
             if getattr(self, split) < 1:
                 raise ValueError(f"{split} must be at least 1, got {getattr(self, split)}")
 
-    def splits(self, wanted: Wanted) -> dict[str, CaptionSplit]:
+    def check(self, wanted: Wanted) -> None:
         """See `CaptionSet`.
 
         Raises:
@@ -88,6 +88,10 @@ class Shapes(CaptionSet):
             raise ValueError("features must be null: scenes are others in every epoch")
         if wanted.image_size < _SMALLEST_SIZE:
             raise ValueError(f"image_size must be at least {_SMALLEST_SIZE}, got {wanted.image_size}")
+
+    def splits(self, wanted: Wanted) -> dict[str, CaptionSplit]:
+        """See `CaptionSet`."""
+        self.check(wanted)
         counts = {"train": self.train, "val": self.validation, "test": self.test}
         return {
             split: Scenes(split, count, wanted.image_size, key=split_key(split, wanted.seed))

@@ -214,7 +214,9 @@ def test_long_captions_are_not_trained_on_but_stay_references(
         assert batch.captions.lengths.max() <= 6
         assert all(ids[length - 1] == 3 for ids, length in zip(*batch.captions, strict=True))
     assert data.references("val") == [said_of(number) for number in range(4)]
-    with pytest.raises(ValueError, match=r"none of 32 captions can be trained on: see data\.maximum_length"):
+    with pytest.raises(
+        ValueError, match=r"none of 32 captions can be trained on: each is longer than data\.maximum"
+    ):
         ready(maximum_length=2)
 
 
@@ -342,6 +344,17 @@ def test_senseless_settings(module: Make) -> None:
     for name, value in (("batch_size", 0), ("image_size", 8), ("maximum_length", 1), ("seed", -1)):
         with pytest.raises(ValueError, match=rf"{name} must be at least \d+, got {value}"):
             module(**{name: value})
+    for wrong, message in (({"image_size": 20}, "at least 24, got 20"), ({"features": Tiny}, "must be null")):
+        with pytest.raises(ValueError, match=message):
+            module(captions=Shapes(), **wrong)  # type: ignore[arg-type]
+
+
+def test_a_picture_may_be_called_anything(files: dict[str, str], ready: Make, tmp_path: Path) -> None:
+    draw(tmp_path / "~backup.png", 9)
+    line = json.dumps({"image": "~backup.png", "captions": ["a copy"]})
+    path = Path(files["val"])
+    path.write_text(path.read_text(encoding="utf-8") + line + "\n", encoding="utf-8")
+    assert ready().batch("val", [SPLITS["val"]]).names == ["~backup.png"]
 
 
 @pytest.mark.parametrize("name", ["shapes", "flickr8k", "flickr30k", "coco", "image_captions"])
