@@ -102,5 +102,9 @@ def _require_run(run: Path) -> None:
 
 
 def _train(script: Path, *options: str) -> NoReturn:
-    """Becomes train.py: signals reach it, and its exit code is this command's."""
-    os.execv(sys.executable, [sys.executable, str(script), *options])
+    become_python(str(script), *options)
+
+
+def become_python(*arguments: str) -> NoReturn:
+    """Becomes another Python program: signals and keys reach it, and its exit code is this command's."""
+    os.execv(sys.executable, [sys.executable, *arguments])
