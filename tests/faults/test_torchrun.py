@@ -1,0 +1,90 @@
+"""Two torchrun agents, as two machines would have them, train one model in one folder, also started again."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from ranks import free_port
+from small_runs import FAULTY, SMALL, metrics, only_run
+
+from zoo.runs.status import State, StatusFile
+
+pytestmark = pytest.mark.slow
+
+TWO = [*(option for option in SMALL if option not in ("trainer=cpu", "logger=csv")), "trainer=multinode"]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+def start_agents(
+    runs: Path, *line: str, fault: str = "", options: Sequence[str] = ()
+) -> list[subprocess.Popen[str]]:
+    """Starts an agent for each of two machines, with a process each; the accident is the second's."""
+    port = free_port()
+    agents = []
+    for node in range(2):
+        launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc_per_node=1"]
+        launcher += [f"--node_rank={node}", "--master_addr=127.0.0.1", f"--master_port={port}", *options]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "FAULT": fault if node else ""}
+        agents.append(
+            subprocess.Popen(
+                [*launcher, str(FAULTY), *line, f"paths.runs_dir={runs}"],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        )
+    return agents
+
+
+def ends(agents: Sequence[subprocess.Popen[str]]) -> tuple[list[int], str]:
+    """Waits for the agents: their exit codes, and all that was said."""
+    said = []
+    try:
+        said = [agent.communicate(timeout=400)[0] for agent in agents]
+    finally:
+        for agent in agents:
+            agent.kill()
+    return [agent.returncode for agent in agents], "\n".join(said)
+
+
+def test_two_machines_one_run(runs: Path) -> None:
+    codes, said = ends(start_agents(runs, *TWO, "logger=wandb"))
+    assert codes == [0, 0], said
+    folder = only_run(runs)
+    assert sorted(path.name for path in folder.parent.iterdir()) == [folder.name]
+    assert sorted(line.split()[1] for line in (folder / "fits.txt").read_text().splitlines()) == ["0", "1"]
+    assert StatusFile(folder).read().state is State.FINISHED
+    assert len(list(runs.glob("wandb/offline-run-*"))) == 1
+    assert [str(path.parent) for path in runs.rglob("results.json")] == [str(folder)]
+    assert [str(path.parent) for path in runs.rglob("metrics.csv")] == [str(folder)]
+    rows = metrics(folder)
+    assert len({(step, name) for step, name, _ in rows}) == len(rows), "a row is there twice"
+    lines = (folder / "predictions.jsonl").read_text().splitlines()
+    assert [json.loads(line)["id"] for line in lines] == [*range(16)]
+
+
+def test_started_again_it_goes_on(runs: Path) -> None:
+    """One process is killed after its tenth step; torchrun starts both again."""
+    codes, said = ends(
+        start_agents(runs, *TWO, "logger=csv", fault="SIGKILL@step:10", options=["--max-restarts=1"])
+    )
+    assert codes == [0, 0], said
+    folder = only_run(runs)
+    ranks = [line.split()[1] for line in (folder / "fits.txt").read_text().splitlines()]
+    assert sorted(ranks) == ["0", "0", "1", "1"], said
+    steps = [int(step) for step, name, _ in metrics(folder) if name == "train/loss"]
+    assert steps == [*range(1, 25)]
+    discarded = folder / "metrics.discarded.csv"
+    if discarded.exists():
+        assert "\n3,train/loss," not in discarded.read_text(), "it began at its beginning"
+    assert StatusFile(folder).read().state is State.FINISHED
