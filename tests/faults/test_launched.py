@@ -1,4 +1,7 @@
-"""Two torchrun agents, as two machines would have them, train one model in one folder, also started again."""
+"""Processes that torchrun and srun start, as on two machines, train one model, also started again.
+
+The agents are torchrun's own, both on this machine. srun is a stand-in: what it says to each process.
+"""
 
 import json
 import os
@@ -9,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ranks import free_port
-from small_runs import FAULTY, SMALL, metrics, only_run
+from small_runs import FAULTY, SMALL, metrics, only_run, start
 
 from zoo.runs.status import State, StatusFile
 
@@ -88,3 +91,37 @@ def test_started_again_it_goes_on(runs: Path) -> None:
     if discarded.exists():
         assert "\n3,train/loss," not in discarded.read_text(), "it began at its beginning"
     assert StatusFile(folder).read().state is State.FINISHED
+
+
+def start_tasks(runs: Path, port: int, fault: str = "") -> list[subprocess.Popen[str]]:
+    """Starts what srun would start in a job with a task on each of two machines."""
+    job = {"SLURM_JOB_ID": "512", "SLURM_STEP_ID": "0", "SLURM_JOB_NAME": "zoo", "SLURM_NNODES": "2"}
+    job |= {"SLURM_NTASKS": "2", "SLURM_NTASKS_PER_NODE": "1", "SLURM_LOCALID": "0"}
+    job |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    return [
+        start(
+            *(*TWO, "logger=wandb", f"paths.runs_dir={runs}"),
+            fault=fault,
+            environment={**job, "SLURM_PROCID": str(node), "SLURM_NODEID": str(node)},
+        )
+        for node in range(2)
+    ]
+
+
+def test_a_requeued_slurm_job_goes_on(runs: Path) -> None:
+    """SLURM warns of the end of the time; the job, queued again, goes on in folder and W&B run."""
+    codes, said = ends(start_tasks(runs, free_port(), fault="SIGUSR1@step:10"))
+    assert codes == [143, 143], said
+    folder = only_run(runs)
+    assert StatusFile(folder).read().state is State.PREEMPTED
+    codes, said = ends(start_tasks(runs, free_port()))
+    assert codes == [0, 0], said
+    assert only_run(runs) == folder
+    assert StatusFile(folder).read().state is State.FINISHED
+    assert [int(step) for step, name, _ in metrics(folder) if name == "train/loss"] == [*range(1, 25)]
+    assert not (folder / "metrics.discarded.csv").exists(), "a step was done twice"
+    segments = [path.name.rpartition("-")[2] for path in runs.glob("wandb/offline-run-*")]
+    assert segments == [folder.name.rpartition("_")[2]] * 2
+    codes, said = ends(start_tasks(runs, free_port()))
+    assert codes == [0, 0], "nothing is left to do"
+    assert said.count("is finished: nothing is left to do") == 2
