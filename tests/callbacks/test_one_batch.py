@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import lightning.pytorch as pl
 import pytest
 import torch
-from quiet import quiet_trainer
 from torch.utils.data import Dataset
 
 from data.batching import BatchLoader, EpochRows, ShuffledBatches
@@ -39,7 +37,17 @@ class Noting(pl.LightningModule):
 def seen(tmp_path: Path, *callbacks: pl.Callback) -> list[tuple[int, list[int]]]:
     task = Noting()
     batches = ShuffledBatches(12, 4, seed=1)
-    trainer = quiet_trainer(tmp_path, max_epochs=4, limit_train_batches=1, callbacks=list(callbacks))
+    trainer = pl.Trainer(
+        default_root_dir=tmp_path,
+        accelerator="cpu",
+        logger=False,
+        enable_checkpointing=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        max_epochs=4,
+        limit_train_batches=1,
+        callbacks=list(callbacks),
+    )
     trainer.fit(task, BatchLoader(Items(), batches))
     return task.seen
 
@@ -55,18 +63,10 @@ def test_the_same_items_as_in_the_first_epoch(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_batch_is_learned(start: Callable[..., int], runs: Path) -> None:
-    line: list[Any] = ["data=reverse", "trainer=overfit", "logger=csv", "decoding=greedy", "model.dropout=0"]
-    line += [
-        "data.corpus.train=400",
-        "data.corpus.validation=8",
-        "data.corpus.test=8",
-        "data.batch_tokens=256",
-    ]
-    line += [
-        "model.embedding_size=32",
-        "model.hidden_size=64",
-        "task.label_smoothing=0",
-        "optimizer.lr=0.005",
+    line = [
+        *("data=reverse", "trainer=overfit", "logger=csv", "decoding=greedy", "data.batch_tokens=256"),
+        *("data.corpus.train=400", "data.corpus.validation=8", "data.corpus.test=8", "model.dropout=0"),
+        *("model.embedding_size=32", "model.hidden_size=64", "task.label_smoothing=0", "optimizer.lr=0.005"),
     ]
     assert start(*line, "~callbacks.alignments") == 0
     (file,) = runs.glob("*/*/metrics.csv")
