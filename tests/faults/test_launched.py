@@ -27,14 +27,21 @@ def runs(tmp_path: Path) -> Path:
 
 
 def start_agents(
-    runs: Path, *line: str, fault: str = "", options: Sequence[str] = ()
+    runs: Path, *line: str, fault: str = "", name: str | None = None
 ) -> list[subprocess.Popen[str]]:
-    """Starts an agent for each of two machines, with a process each; the accident is the second's."""
+    """Starts an agent for each of two machines, with a process each; the accident is the second's.
+
+    With a name they can be started again: in torchrun's other way to meet old addresses are found.
+    """
     port = free_port()
     agents = []
     for node in range(2):
         launcher = [sys.executable, "-m", "torch.distributed.run", "--nnodes=2", "--nproc_per_node=1"]
-        launcher += [f"--node_rank={node}", "--master_addr=127.0.0.1", f"--master_port={port}", *options]
+        if name is None:
+            launcher += [f"--node_rank={node}", "--master_addr=127.0.0.1", f"--master_port={port}"]
+        else:
+            launcher += ["--rdzv_backend=c10d", f"--rdzv_endpoint=127.0.0.1:{port}", f"--rdzv_id={name}"]
+            launcher += ["--local_addr=127.0.0.1", "--max-restarts=1"]
         environment = {**os.environ, "OMP_NUM_THREADS": "1", "FAULT": fault if node else ""}
         agents.append(
             subprocess.Popen(
@@ -55,8 +62,9 @@ def ends(agents: Sequence[subprocess.Popen[str]]) -> tuple[list[int], str]:
     try:
         said = [agent.communicate(timeout=400)[0] for agent in agents]
     finally:
-        for agent in agents:
-            agent.kill()
+        for agent in agents:  # which end what they started
+            agent.terminate()
+            agent.wait()
     return [agent.returncode for agent in agents], "\n".join(said)
 
 
@@ -84,9 +92,7 @@ def test_two_machines_one_run(runs: Path) -> None:
 
 def test_started_again_it_goes_on(runs: Path) -> None:
     """One process is killed after its tenth step; torchrun starts both again."""
-    codes, said = ends(
-        start_agents(runs, *TWO, "logger=csv", fault="SIGKILL@step:10", options=["--max-restarts=1"])
-    )
+    codes, said = ends(start_agents(runs, *TWO, "logger=csv", fault="SIGKILL@step:10", name="mine"))
     assert codes == [0, 0], said
     folder = only_run(runs)
     ranks = [line.split()[1] for line in (folder / "fits.txt").read_text().splitlines()]

@@ -16,6 +16,7 @@ from zoo.config.jobs import check_jobs
 from zoo.runs import launch
 from zoo.runs.folder import short_id
 from zoo.runs.launch import Launch, complain, environments, find_launch, queue_run
+from zoo.runs.resume import CannotResume
 from zoo.runs.status import State, StatusFile
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -104,6 +105,21 @@ def test_all_get_one_folder(runs: Path, starter: str, request: pytest.FixtureReq
     assert len(list(runs.rglob("config.yaml"))) == 1
     start(0)
     assert queue(runs) == (folder, True), "started again"
+
+
+def test_a_name_is_found_again_without_a_store(
+    runs: Path, torchrun: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torchrun(0)
+    monkeypatch.setenv("MASTER_PORT", "1")
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "mine")
+    folder, goes_on = queue(runs)
+    assert not goes_on
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert queue(runs) == (folder, True)
+    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
+    with pytest.raises(CannotResume, match="a run needs a name, --rdzv_backend c10d"):
+        queue(runs)
 
 
 def test_another_step_or_command_is_another_run(runs: Path, srun: Start) -> None:

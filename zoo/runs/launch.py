@@ -20,11 +20,14 @@ from torch.distributed import TCPStore  # type: ignore[attr-defined]  # a public
 
 from zoo.config.frozen import FILE, freeze
 from zoo.runs.folder import create_run_folder, day_folder
+from zoo.runs.resume import CannotResume
 from zoo.runs.status import State, StatusFile
 
 _SECONDS_TO_WAIT = 600.0
 """For the first process, which may have data sets to look at on a slow disk."""
 _SECONDS_TO_SPEAK = 5.0
+_NO_NAME = "none"
+"""What torchrun says where no --rdzv_id was given."""
 _INTERACTIVE = ("bash", "interactive")
 """Names of SLURM jobs that are shells: what is typed there is started by hand, as Lightning sees it, too."""
 
@@ -80,6 +83,7 @@ def queue_run(composed: DictConfig, overrides: Sequence[str], runs: Path) -> tup
 
     Raises:
         OSError: the folder cannot be made, or the first process made none.
+        CannotResume: torchrun started a run again that has no name.
         SystemExit: a launch that is started again had finished its run.
     """
     launch = find_launch()
@@ -114,11 +118,20 @@ def complain(error: Exception) -> None:
 def _identity(overrides: Sequence[str]) -> str:
     """The short id of the run: the same in all processes of a launch, and when they are started again."""
     said = os.environ
+    names: tuple[str, ...] = ()
     if "SLURM_STEP_ID" in said:  # a requeued job keeps its number, and begins again with its first step
         names = ("SLURM_CLUSTER_NAME", "SLURM_JOB_ID", "SLURM_STEP_ID")
+    elif said["TORCHELASTIC_RUN_ID"] != _NO_NAME:
+        names = ("TORCHELASTIC_RUN_ID",)
+    if names:
         key = repr([*(said.get(name) for name in names), *overrides])
         return hashlib.sha256(key.encode()).hexdigest()[:8]
-    # torchrun's own store outlives the processes that it starts.
+    if said.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
+        # Its store may be a new one, and those who meet at an old one find each other's old addresses.
+        raise CannotResume(
+            "torchrun started this again, and nothing says which run it was: to go on after a failure a run"
+            " needs a name, --rdzv_backend c10d --rdzv_endpoint HOST:PORT --rdzv_id NAME"
+        )
     store = TCPStore(said["MASTER_ADDR"], int(said["MASTER_PORT"]), is_master=False)
     agreed: bytes = store.compare_set("attention-zoo/run", "", secrets.token_hex(4))
     return agreed.decode()
