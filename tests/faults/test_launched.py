@@ -31,7 +31,7 @@ def start_agents(
 ) -> list[subprocess.Popen[str]]:
     """Starts an agent for each of two machines, with a process each; the accident is the second's.
 
-    With a name they can be started again: in torchrun's other way to meet old addresses are found.
+    With a name they can be started again.
     """
     port = free_port()
     agents = []
@@ -42,7 +42,12 @@ def start_agents(
         else:
             launcher += ["--rdzv_backend=c10d", f"--rdzv_endpoint=127.0.0.1:{port}", f"--rdzv_id={name}"]
             launcher += ["--local_addr=127.0.0.1", "--max-restarts=1"]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "FAULT": fault if node else ""}
+        environment = {
+            **os.environ,
+            "TORCH_DISABLE_SHARE_RDZV_TCP_STORE": str(int(name is not None)),
+            "OMP_NUM_THREADS": "1",
+            "FAULT": fault if node else "",
+        }
         agents.append(
             subprocess.Popen(
                 [*launcher, str(FAULTY), *line, f"paths.runs_dir={runs}"],

@@ -112,14 +112,17 @@ def test_a_name_is_found_again_without_a_store(
 ) -> None:
     torchrun(0)
     monkeypatch.setenv("MASTER_PORT", "1")
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "False")
     monkeypatch.setenv("TORCHELASTIC_RUN_ID", "mine")
     folder, goes_on = queue(runs)
     assert not goes_on
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
     assert queue(runs) == (folder, True)
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "none")
-    with pytest.raises(CannotResume, match="a run needs a name, --rdzv_backend c10d"):
-        queue(runs)
+    for name, shared in (("none", "False"), ("none", "True"), ("mine", "True")):
+        monkeypatch.setenv("TORCHELASTIC_RUN_ID", name)
+        monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", shared)
+        with pytest.raises(CannotResume, match="they need a new store each time, and a name"):
+            queue(runs)
 
 
 def test_another_step_or_command_is_another_run(runs: Path, srun: Start) -> None:

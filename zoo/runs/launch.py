@@ -83,12 +83,14 @@ def queue_run(composed: DictConfig, overrides: Sequence[str], runs: Path) -> tup
 
     Raises:
         OSError: the folder cannot be made, or the first process made none.
-        CannotResume: torchrun started a run again that has no name.
+        CannotResume: torchrun started a run again, but not so that its processes can find each other.
         SystemExit: a launch that is started again had finished its run.
     """
     launch = find_launch()
     if launch is None:
         return freeze(composed, create_run_folder(day_folder(runs), composed.name), overrides), False
+    if launch.by == "torchrun":
+        _require_new_store()
     identity = _identity(overrides)
     path = _wait_for(runs, identity) if launch.rank else _find(runs, identity)
     if path is None:
@@ -115,6 +117,23 @@ def complain(error: Exception) -> None:
         time.sleep(_SECONDS_TO_SPEAK)  # whoever ends first makes torchrun end the others
 
 
+def _require_new_store() -> None:
+    """Refuses to be started again where those who meet would find each other's old addresses, and hang.
+
+    torchrun's agents keep one store for all starts, unless they are told otherwise (pytorch/pytorch#135712).
+    Without that store a run must have a name.
+    """
+    said = os.environ
+    shared = said.get("TORCHELASTIC_USE_AGENT_STORE") == "True"
+    again = said.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+    if again if shared else said["TORCHELASTIC_RUN_ID"] == _NO_NAME:
+        raise CannotResume(
+            "torchrun cannot start these processes again: they need a new store each time, and a name; start"
+            " them with TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --rdzv_backend c10d"
+            " --rdzv_endpoint HOST:PORT --rdzv_id NAME"
+        )
+
+
 def _identity(overrides: Sequence[str]) -> str:
     """The short id of the run: the same in all processes of a launch, and when they are started again."""
     said = os.environ
@@ -126,12 +145,6 @@ def _identity(overrides: Sequence[str]) -> str:
     if names:
         key = repr([*(said.get(name) for name in names), *overrides])
         return hashlib.sha256(key.encode()).hexdigest()[:8]
-    if said.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
-        # Its store may be a new one, and those who meet at an old one find each other's old addresses.
-        raise CannotResume(
-            "torchrun started this again, and nothing says which run it was: to go on after a failure a run"
-            " needs a name, --rdzv_backend c10d --rdzv_endpoint HOST:PORT --rdzv_id NAME"
-        )
     store = TCPStore(said["MASTER_ADDR"], int(said["MASTER_PORT"]), is_master=False)
     agreed: bytes = store.compare_set("attention-zoo/run", "", secrets.token_hex(4))
     return agreed.decode()
