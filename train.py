@@ -24,13 +24,14 @@ from zoo.callbacks.final_validation import FinalValidation
 from zoo.config import ConfigError, resolvers
 from zoo.config.check import check
 from zoo.config.compose import command_line, compose_jobs
-from zoo.config.frozen import Config, freeze, thaw
+from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
 from zoo.config.jobs import check_jobs
 from zoo.config.sweeps import begin_sweep, study_options
 from zoo.runs.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
+from zoo.runs.launch import complain, environments, queue_run
 from zoo.runs.lock import Occupied
 from zoo.runs.recording import Recording
 from zoo.runs.resume import CannotResume, discard_progress, starting_point
@@ -62,16 +63,16 @@ def main() -> int:
             what = "the configuration is" if len(jobs) == 1 else f"all {len(jobs)} configurations are"
             print(what, "fine")
             return 0
-        today = day_folder(Path(config["paths"]["runs_dir"]))
+        runs = Path(config["paths"]["runs_dir"])
         if not asked.multirun:
-            path = freeze(composed, create_run_folder(today, composed.name), overrides)
+            path, goes_on = queue_run(composed, overrides, runs)
             sys.argv[1:] = ["--frozen", str(path)]  # with which Lightning starts further processes
-            return run(path)
+            return run(path, resume=goes_on)
         options = study_options(jobs[0], asked.overrides)
-        sweep = create_run_folder(today, config["sweep"]["name"] or "sweep")
+        sweep = create_run_folder(day_folder(runs), config["sweep"]["name"] or "sweep")
         options += begin_sweep(jobs, sweep, asked.overrides)
     except (ConfigError, CannotResume, CannotTest, Occupied, OSError) as error:
-        print(error, file=sys.stderr)
+        complain(error)
         return 2
     sys.argv[:] = [str(SCRIPT), "--multirun", *asked.overrides, *options]
     try:
@@ -120,7 +121,11 @@ def fit_and_test(
     callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
     # In inference mode autocast would cast all weights again at every step of a search.
     trainer = instantiate(config["trainer"], "trainer")(
-        logger=loggers, callbacks=callbacks, plugins=AtomicIO(), default_root_dir=folder, inference_mode=False
+        logger=loggers,
+        callbacks=callbacks,
+        plugins=[AtomicIO(), *environments()],
+        default_root_dir=folder,
+        inference_mode=False,
     )
     if weights is None:
         for logger in loggers:

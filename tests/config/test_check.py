@@ -120,7 +120,7 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"trainer__devices": 2},
-        "trainer.devices: a run trains on one device; start a sweep to use several at once",
+        "trainer.devices: a run trains on one device, but with trainer.strategy=ddp, as trainer=ddp, ddp_cpu",
     ),
     (
         {"attention": {"_target_": "zoo.attention.Location", "_partial_": True, "maximum_length": 5}},

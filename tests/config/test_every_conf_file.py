@@ -30,6 +30,9 @@ NEEDS = {
     "callbacks/recognition": ["model=ram"],
     "model/recurrent/rectified": ["model=ram"],  # fits the others too
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
+    "trainer/mps": ["trainer.accelerator=cpu"],
+    "trainer/ddp": ["trainer.accelerator=cpu", "trainer.devices=2"],
+    "trainer/multinode": ["trainer.num_nodes=1", "trainer.devices=2"],  # nobody started others
 }
 IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "cluttered_mnist")
 NEEDS |= {f"data/{name}": ["model=ram"] for name in IMAGES}
@@ -62,7 +65,13 @@ NEEDS |= {
     }.items()
     for name in names
 }
-REACHED_BY = {"trainer/limits/debug": ("trainer=debug", "trainer/limits@trainer")}
+REACHED_BY = {
+    **{
+        f"trainer/limits/{name}": (f"trainer={name}", "trainer/limits@trainer")
+        for name in ("debug", "overfit")
+    },
+    "trainer/again/one_batch": ("trainer=overfit", "trainer/again@callbacks"),
+}
 """Files that another choice brings along, and under which group."""
 EXTRAS = {
     "hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher",

@@ -3,7 +3,7 @@
 What: a signal's name (SIGKILL, SIGTERM, ...), or `raise`, `nan`, `memory`. Where: `step`, `validation`,
 `test` (batches, counted over the whole run from 1), `epoch` (its end), `write` (the middle of a checkpoint's
 writing) or `setup`. With `FAULT_SEED=s` only the run with that seed has it, with `FAULT_RANK=r` only that
-process of several. Every start of a fit is a line in the run's fits.txt.
+process of several; what torchrun has started again has none. Every start of a fit is a line in fits.txt.
 """
 
 import io
@@ -21,7 +21,8 @@ import torch
 import train  # first: it tells the allocator before torch is loaded
 from zoo.runs import checkpoint_io
 
-WHAT, _, PLACE = os.environ.get("FAULT", "").partition("@")
+AGAIN = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
+WHAT, _, PLACE = ("" if AGAIN else os.environ.get("FAULT", "")).partition("@")
 WHERE, _, NUMBER = PLACE.partition(":")
 SEED = os.environ.get("FAULT_SEED")
 RANK = os.environ.get("FAULT_RANK")

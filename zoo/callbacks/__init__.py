@@ -9,6 +9,7 @@ from zoo.callbacks.glimpses import GlimpseFigures
 from zoo.callbacks.heartbeat import Heartbeat
 from zoo.callbacks.last_checkpoint import LastCheckpoint
 from zoo.callbacks.memory_advice import MemoryAdvice
+from zoo.callbacks.one_batch import OneBatch
 from zoo.callbacks.progress import Progress
 from zoo.callbacks.random_state import RandomState
 from zoo.callbacks.samples import CaptionTable, SampleTable
@@ -28,6 +29,7 @@ __all__ = [
     "Heartbeat",
     "LastCheckpoint",
     "MemoryAdvice",
+    "OneBatch",
     "Progress",
     "RandomState",
     "SampleTable",

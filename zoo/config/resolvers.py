@@ -28,13 +28,24 @@ def _mode_of(monitor: Any) -> str:
         return "max"  # the check says what is wrong with the name, at its own key
 
 
-def register() -> None:
-    """Makes four resolvers known.
+def _launched(what: str) -> int:
+    from zoo.runs.launch import find_launch  # here, because it takes long
 
-    `${project_dir:}`, `${user_cache_dir:}`, `${this_machine:without gpu,with gpu}`, and `${mode_of:metric}`:
-    `max` or `min`, whichever is the metric's best.
+    launch = find_launch()
+    if launch is None:
+        return {"nodes": 2, "devices": 1}[what]  # which the check refuses, as nobody started them
+    return {"nodes": launch.nodes, "devices": launch.processes // launch.nodes}[what]
+
+
+def register() -> None:
+    """Makes five resolvers known.
+
+    `${project_dir:}`, `${user_cache_dir:}`, `${this_machine:without gpu,with gpu}`, `${launched:nodes}` and
+    `${launched:devices}` on each of them as torchrun or srun says, and `${mode_of:metric}`: `max` or `min`,
+    whichever is the metric's best.
     """
     OmegaConf.register_new_resolver("project_dir", lambda: str(PROJECT), replace=True)
     OmegaConf.register_new_resolver("user_cache_dir", _user_cache_dir, replace=True)
     OmegaConf.register_new_resolver("this_machine", _this_machine, replace=True)
+    OmegaConf.register_new_resolver("launched", _launched, replace=True)
     OmegaConf.register_new_resolver("mode_of", _mode_of, replace=True)

@@ -19,6 +19,8 @@ from zoo.config.sweeps import sweep_problems
 from zoo.config.values import shown
 from zoo.metrics import METRICS
 from zoo.networks.encoders import PublishedEncoder
+from zoo.runs.launch import find_launch
+from zoo.runs.leases import gpus_wanted
 from zoo.runs.metrics import MetricsFile
 from zoo.tasks.captioning import CaptioningTask
 from zoo.tasks.recognition import RecognitionTask
@@ -236,20 +238,54 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
 def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Says what to type instead of what is missing."""
     trainer = config["trainer"]
-    elsewhere = "hydra/launcher=slurm" in given
+    accelerator, elsewhere = trainer.get("accelerator"), "hydra/launcher=slurm" in given
     if elsewhere and not any(text.partition("=")[0] == "trainer" for text in given):
         yield Problem("trainer", "what a SLURM node has is not known here: say trainer=gpu or trainer=cpu")
-    wants_gpu = trainer.get("accelerator") in ("gpu", "cuda")
-    if wants_gpu and not elsewhere and not torch.cuda.is_available():
-        yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
-    if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
+    if accelerator in ("gpu", "cuda") and not elsewhere:
+        found, wanted = torch.cuda.device_count(), gpus_wanted(config, torch.cuda.device_count())
+        if not torch.cuda.is_available():
+            yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
+        elif found < wanted:
+            yield Problem("trainer.devices", f"{wanted} GPUs are asked for, and this machine has {found}")
+        elif found == 1 and trainer.get("devices") == -1:
+            yield Problem("trainer.devices", "this machine has one GPU; take trainer=gpu")
+    if accelerator == "mps" and not elsewhere and not torch.backends.mps.is_available():
+        other = "gpu" if torch.cuda.is_available() else "cpu"
+        yield Problem(
+            "trainer.accelerator", f"torch finds no Apple GPU on this machine; take trainer={other}"
+        )
+    if accelerator == "cpu" and trainer.get("precision") == "16-mixed":
         yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
+
+
+def processes_are_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Of several processes each must know of the others, and something must start them."""
+    trainer, launch = config["trainer"], find_launch()
     together = trainer.get("strategy") == "ddp"
     if together and trainer.get("use_distributed_sampler", True):
         message = "must be false with a strategy: token batches are shared out by their own sampler"
         yield Problem("trainer.use_distributed_sampler", message)
-    if (trainer.get("devices", 1) != 1 and not together) or trainer.get("num_nodes", 1) != 1:
-        yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
+    devices, nodes = trainer.get("devices", 1), trainer.get("num_nodes", 1)
+    if (devices != 1 or nodes != 1) and not together:
+        message = (
+            "a run trains on one device, but with trainer.strategy=ddp, as trainer=ddp, ddp_cpu and multinode"
+            " have it; start a sweep to use several at once"
+        )
+        yield Problem("trainer.devices" if devices != 1 else "trainer.num_nodes", message)
+    elif launch is None and nodes != 1:
+        message = (
+            "processes on several machines are started by torchrun, or by srun in a SLURM job: "
+            "torchrun --nnodes 2 --nproc_per_node 1 ... train.py trainer=multinode (docs/multinode.md)"
+        )
+        yield Problem("trainer.num_nodes", message)
+    elif launch is not None:
+        each = gpus_wanted(config, torch.cuda.device_count()) or devices
+        if each != "auto" and each * nodes != launch.processes:
+            message = (
+                f"{launch.by} started {launch.processes} processes, but num_nodes x devices is {nodes} x"
+                f" {each}: trainer=multinode takes both from it"
+            )
+            yield Problem("trainer.devices", message)
 
 
 def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -336,6 +372,7 @@ RULES: tuple[Rule, ...] = (
     stored_features_are_the_encoders,
     budget_ends,
     device_is_there,
+    processes_are_there,
     nothing_needed_is_missing,
     checkpoints_are_found_again,
     names_can_be_read,

@@ -14,6 +14,7 @@ from zoo.config.frozen import Config
 from zoo.config.overrides import key_of
 from zoo.config.problems import ConfigError, Problem, unknown
 from zoo.config.values import shown
+from zoo.runs.launch import find_launch
 from zoo.runs.leases import gpus, gpus_wanted
 from zoo.runs.results import commit
 from zoo.runs.settings import SweepSettings
@@ -42,12 +43,16 @@ def check_sweep(jobs: "Sequence[Job]") -> None:
     """Refuses a sweep that cannot run, whatever its jobs are.
 
     Raises:
-        ConfigError: the launcher is none of ours, or a job wants more GPUs than there are.
+        ConfigError: the launcher is none of ours, a job wants more GPUs than there are, or torchrun or srun
+            started this process, and others that would run the same sweep.
     """
     launcher = str(jobs[0].composed.hydra.runtime.choices["hydra/launcher"])
     if launcher not in LAUNCHERS:
         problem = f"{launcher} does not give each job a process and a folder of its own"
         raise ConfigError([Problem("hydra/launcher", problem + unknown(launcher, LAUNCHERS))])
+    if (launch := find_launch()) is not None:
+        problem = f"a sweep starts its processes itself: start it without {launch.by}, or one job with it"
+        raise ConfigError([Problem("-m", problem)])
     if launcher == "local":
         check_gpus([job.config for job in jobs])
 

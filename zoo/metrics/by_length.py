@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from zoo.metrics.text import Bleu, References, check_references
+from zoo.metrics.text import Bleu, References, check_references, score_here
 
 _EDGES = (8, 11, 14, 17, 20, 24)  # source words
 
@@ -33,15 +33,15 @@ def bleu_by_length(
         raise ValueError(f"{len(lengths)} lengths but {len(predictions)} predictions")
     if any(low >= high for low, high in pairwise(edges)):
         raise ValueError(f"edges must increase, got {list(edges)}")
+    bleu = Bleu()
     groups: dict[int, list[int]] = {}
     for number, length in enumerate(lengths):
         groups.setdefault(bisect_right(edges, length), []).append(number)
     centres, values, counts = [], [], []
     for _, numbers in sorted(groups.items()):
-        score = Bleu()
-        score.update([predictions[number] for number in numbers], [references[number] for number in numbers])
         centres.append(sum(lengths[number] for number in numbers) / len(numbers))
-        values.append(float(score.compute()))
+        texts = [predictions[number] for number in numbers]
+        values.append(score_here(bleu, texts, [references[number] for number in numbers]))
         counts.append(len(numbers))
     return centres, values, counts
 

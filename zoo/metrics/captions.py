@@ -19,7 +19,7 @@ from torchmetrics.utilities import dim_zero_cat
 
 from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens, ngram_counts
 from zoo.metrics.cider import SIGMA, CiderReferences
-from zoo.metrics.text import ExactMatch, References, check_references
+from zoo.metrics.text import ExactMatch, References, check_references, score_here
 
 _VERSION = 1
 """Of these scores and of their tokens: raised with whatever changes a score."""
@@ -242,10 +242,8 @@ def caption_scores(who: str, texts: Sequence[str], references: References) -> di
     Returns:
         By `<who>_` and the name of each of `caption_metrics`, and `<who>_exact_match`.
     """
-    metrics: dict[str, Metric] = {**caption_metrics(), "exact_match": ExactMatch()}
-    for metric in metrics.values():
-        metric.update(texts, references)
-    return {f"{who}_{name}": float(metric.compute()) for name, metric in metrics.items()}
+    metrics = {**caption_metrics(), "exact_match": ExactMatch()}
+    return {f"{who}_{name}": score_here(metric, texts, references) for name, metric in metrics.items()}
 
 
 @lru_cache(maxsize=2**14)  # eight metrics ask the same

@@ -1,25 +1,15 @@
 """Whether a difference between two systems could be chance: paired bootstrap resampling (Koehn 2004)."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics.text import References
+from zoo.metrics.text import References, SummedScore
 
 _ROUNDING = 1e-9
 """Means over several runs may differ by this much and be the same."""
-
-
-class SummedScore(Protocol):
-    """A score of a corpus that follows from sums over its sentences."""
-
-    def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
-        """What each sentence adds to the sums."""
-
-    def score(self, sums: Sequence[int]) -> float:
-        """The score of the sums."""
 
 
 class Difference(NamedTuple):

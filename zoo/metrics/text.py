@@ -4,11 +4,12 @@ Statistics are summed over batches and processes and become a score only at the 
 would be another number. No sentences score NaN.
 """
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
@@ -37,6 +38,35 @@ def check_references(predictions: Sequence[str], references: References) -> None
             raise TypeError(f"references are lists of strings; number {number} is a string: {alternatives!r}")
         if not alternatives:
             raise ValueError(f"prediction {number} has no reference")
+
+
+class SummedScore(Protocol):
+    """A score of a corpus that follows from sums over its sentences."""
+
+    def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
+        """What each sentence adds to the sums."""
+
+    def score(self, sums: Sequence[int]) -> float:
+        """The score of the sums."""
+
+
+def score_here(metric: SummedScore, predictions: Sequence[str], references: References) -> float:
+    """The score of texts that this process has all of. A metric's own `compute` would wait for the others.
+
+    Args:
+        metric: which score; it is not changed.
+        predictions: detokenised text.
+        references: for each prediction its raw references.
+
+    Returns:
+        The score; NaN for no sentences.
+
+    Raises:
+        ValueError: the counts differ, or a prediction has no reference.
+        TypeError: references are strings instead of lists of strings.
+    """
+    statistics = metric.sentence_statistics(predictions, references)
+    return metric.score([sum(column) for column in zip(*statistics, strict=True)]) if statistics else math.nan
 
 
 class CorpusScore(Metric):

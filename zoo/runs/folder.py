@@ -14,13 +14,14 @@ def day_folder(runs: Path) -> Path:
     return runs / f"{datetime.now():%Y-%m-%d}"
 
 
-def create_run_folder(parent: Path, name: str) -> Path:
+def create_run_folder(parent: Path, name: str, identity: str | None = None) -> Path:
     """Makes `<parent>/<hh-mm-ss>_<name>_<short id>`.
 
     Args:
         parent: the day's folder or the sweep's; made when missing.
         name: what is run; characters that are awkward in paths become `-`, and it is cut so that the folder's
             name has at most 100 characters.
+        identity: 8 hexadecimal digits, the run's short id; drawn by default.
 
     Returns:
         The new, empty folder.
@@ -30,9 +31,9 @@ def create_run_folder(parent: Path, name: str) -> Path:
     """
     safe = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.") or "run"
     while True:
-        now, identity = f"{datetime.now():%H-%M-%S}", secrets.token_hex(4)
-        safe = safe[: _LONGEST - len(now) - len(identity) - 2]
-        folder = parent / f"{now}_{safe}_{identity}"
+        now, short = f"{datetime.now():%H-%M-%S}", identity or secrets.token_hex(4)
+        safe = safe[: _LONGEST - len(now) - len(short) - 2]
+        folder = parent / f"{now}_{safe}_{short}"
         try:
             parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()

@@ -9,7 +9,8 @@ import numpy as np
 
 from zoo.metrics import METRICS, caption_metrics
 from zoo.metrics.seeds import SeedDifference, Summary, seed_difference, summarise
-from zoo.metrics.significance import Difference, SummedScore, bootstrap_differences
+from zoo.metrics.significance import Difference, bootstrap_differences
+from zoo.metrics.text import SummedScore
 from zoo.runs.comparison.groups import Group, group
 from zoo.runs.comparison.items import Items, language_of, read_items, scorer_of
 from zoo.runs.comparison.names import speed_unit

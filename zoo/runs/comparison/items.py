@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from zoo.metrics import CorpusScore, WrongAnswers, caption_metrics, text_metrics
-from zoo.metrics.significance import SummedScore
+from zoo.metrics.text import SummedScore
 from zoo.runs.comparison.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items
 
