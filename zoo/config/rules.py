@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from zoo.attention import Location
 from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
+from zoo.compiling import missing_tools
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
@@ -51,6 +52,9 @@ CONTENTS: dict[type, str] = {
     CaptionBatch: "images with captions",
 }
 """What data makes and a task takes, in words."""
+
+_DDP = ("ddp", "ddp_find_unused_parameters_true")
+"""Lightning's names of training in several processes where all weights learn at every step, and where not."""
 
 _NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
 
@@ -233,6 +237,14 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
         yield Problem("trainer", f"training would never end: give one of {', '.join(limits)}")
 
 
+def there_is_what_compiles(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Compilers are called by the first step of a training, after all the data was prepared."""
+    if not config.get("compile") or "hydra/launcher=slurm" in given:  # of whose nodes nothing is known here
+        return
+    if missing := missing_tools(config["trainer"].get("accelerator", "auto")):
+        yield Problem("compile", f"true needs {' and '.join(missing)}; or leave it out: results are the same")
+
+
 def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Says what to type instead of what is missing."""
     trainer = config["trainer"]
@@ -244,12 +256,23 @@ def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]
         yield Problem("trainer.accelerator", "torch finds no GPU on this machine; take trainer=cpu")
     if trainer.get("accelerator") == "cpu" and trainer.get("precision") == "16-mixed":
         yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
-    together = trainer.get("strategy") == "ddp"
+    together = trainer.get("strategy") in _DDP
     if together and trainer.get("use_distributed_sampler", True):
         message = "must be false with a strategy: token batches are shared out by their own sampler"
         yield Problem("trainer.use_distributed_sampler", message)
     if (trainer.get("devices", 1) != 1 and not together) or trainer.get("num_nodes", 1) != 1:
         yield Problem("trainer.devices", "a run trains on one device; start a sweep to use several at once")
+
+
+def processes_know_what_learns_later(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Processes wait for the gradient of every weight, unless they look at each step which have one."""
+    first = (config["model"].get("encoder") or {}).get("fine_tune_from_epoch")
+    if config["trainer"].get("strategy") == _DDP[0] and first:
+        yield Problem(
+            "trainer.strategy",
+            f"ddp waits for gradients of the encoder, which has none before epoch {first}"
+            f" (model.encoder.fine_tune_from_epoch): take trainer.strategy={_DDP[1]}",
+        )
 
 
 def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -335,7 +358,9 @@ RULES: tuple[Rule, ...] = (
     callbacks_show_what_there_is,
     stored_features_are_the_encoders,
     budget_ends,
+    there_is_what_compiles,
     device_is_there,
+    processes_know_what_learns_later,
     nothing_needed_is_missing,
     checkpoints_are_found_again,
     names_can_be_read,
