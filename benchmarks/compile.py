@@ -2,9 +2,9 @@
 
 Transformer (d 128, 4 + 4 layers) and recurrent Seq2Seq (Luong's decoder with input feeding, 512 units) with
 batches of 4,096 tokens, of three lengths; the captioner's decoder with 32 stored grids of 7 x 7 x 512; RAM
-with 128 images and six glimpses. The figure is items (sentences, captions, images) per second. Beside it: what the
-first step with each of the three batches took, in seconds, and how often something was compiled, and again.
-Each measurement has a process of its own, which finds nothing compiled before.
+with 128 images and six glimpses. The figure is items (sentences, captions, images) per second. Beside it:
+what the first step with each of the three batches took, in seconds, and how often something was compiled, and
+again. Each measurement has a process of its own, which finds nothing compiled before.
 
     python benchmarks/compile.py                              # about 7 minutes on two quiet cores
     python benchmarks/compile.py --device cuda --model transformer --size b
