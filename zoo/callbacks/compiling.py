@@ -28,7 +28,7 @@ class Compiling(Callback):
         done = [one for one in compilations() if not one.refused]
         again = [f"{one.method} ({one.changed})" for one in done if one.changed]
         log.info(
-            "compiled %d times in %.0f s, of these %d times again since something had changed%s",
+            "compilations: %d in %.0f s, %d of them because something had changed%s",
             *(len(done), sum(one.seconds for one in done), len(again)),
             "".join(f"\n  {line}" for line in again),
         )
