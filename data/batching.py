@@ -1,7 +1,7 @@
 """Batches in an order that training can take up again: of pairs of like length, or of any items."""
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -10,66 +10,124 @@ from numpy.typing import NDArray
 from torch.utils.data import DataLoader, Dataset, Sampler
 
 Rows = NDArray[np.int64]
+Sizes = Callable[[int, Rows], Rows]
+"""Of an epoch and the numbers `(B,)` of items: what each counts for in a mean over a batch."""
 
 Batch = TypeVar("Batch")
-Chosen = TypeVar("Chosen")
-"""What says of which items a batch is made."""
 
 
-class Batches(Sampler[Chosen]):
-    """Batches in an order of each epoch's own, shared by processes; the number of batches is always the same.
+class Layout(NamedTuple):
+    """How a batch is cut into parts, each small enough for one device.
+
+    Attributes:
+        processes: that share a batch.
+        rank: which of them this is.
+        accumulated: parts that a process computes one after another, adding up their gradients.
+    """
+
+    processes: int = 1
+    rank: int = 0
+    accumulated: int = 1
+
+    @property
+    def parts(self) -> int:
+        """Of every batch to train on, over all processes."""
+        return self.processes * self.accumulated
+
+
+class Part(NamedTuple):
+    """What is computed at once: a part of a batch, or all of it.
+
+    Attributes:
+        epoch: of the training that the items are made for; 0 for evaluation.
+        rows: `(B,)` their numbers in the split.
+        share: of the part in its batch, times the number of parts: what a mean over the part's items (or
+            tokens) is multiplied with, so that the mean over all parts is the mean over the batch.
+    """
+
+    epoch: int
+    rows: Rows
+    share: float = 1.0
+
+
+class Batches(Sampler[Part]):
+    """Batches in an order of each epoch's own, which is the same in every layout; only the parts differ.
+
+    To train on, every batch is cut into equally many parts, so that all processes take their steps together.
+    Where it has fewer items than that, parts without one get its first, with a share of 0. To evaluate,
+    batches are cut as small, and no item comes twice.
 
     Attributes:
         epoch: which order `iter` gives.
     """
 
-    def __init__(self, bounds: list[int], *, seed: int | None, replicas: int = 1, rank: int = 0) -> None:
+    def __init__(
+        self, bounds: list[int], *, sizes: Sizes | None = None, seed: int | None, layout: Layout | None = None
+    ) -> None:
         """Shares out the batches.
 
         Args:
             bounds: where batches begin in the order of an epoch, and the end of the last.
+            sizes: of the items, for the shares of parts; None: all the same.
             seed: of the order; None for evaluation: always the same order.
-            replicas: number of processes that share the batches. In training each gets equally many.
-            rank: which of them this is.
+            layout: how batches are cut; None: not at all.
 
         Raises:
-            ValueError: there are fewer items than replicas.
+            ValueError: there are fewer items than processes.
         """
         self.epoch = 0
         self._place = (0, 0)
-        self._seed, self._replicas, self._rank = seed, replicas, rank
-        if seed is not None or len(bounds) - 1 < replicas:  # no process may be left without a batch
-            bounds = _divisible(bounds, replicas)
+        self._seed, self._layout, self._sizes = seed, layout or Layout(), sizes or _equal
+        if bounds[-1] < self._layout.processes:
+            raise ValueError(f"{bounds[-1]} items cannot be shared by {self._layout.processes} processes")
         self._bounds = bounds
 
     def __len__(self) -> int:
-        """Batches in every epoch, for this rank, wherever it begins."""
-        return len(range(self._rank, len(self._bounds) - 1, self._replicas))
+        """Parts in every epoch, for this process, wherever it begins."""
+        if self._seed is not None:
+            return (len(self._bounds) - 1) * self._layout.accumulated
+        parts = int(np.minimum(np.diff(self._bounds), self._layout.parts).sum())
+        return len(range(self._layout.rank, parts, self._layout.processes))
 
     def set_epoch(self, epoch: int) -> None:
         """Called by the trainer before every epoch."""
         self.epoch = epoch
 
     def seek(self, epoch: int, batches: int) -> None:
-        """Makes that epoch begin behind its first `batches` batches; the others stay whole."""
+        """Makes that epoch begin behind its first `batches` whole batches; the others stay whole."""
         self._place = (epoch, batches)
 
-    def __iter__(self) -> Iterator[Chosen]:
-        """Yields what says of which items each batch is made, in the order of `epoch`."""
-        epoch, batches = self._place
-        start = batches if self.epoch == epoch else 0
-        return iter(self._batches()[self._rank :: self._replicas][start:])
+    def __iter__(self) -> Iterator[Part]:
+        """Yields what says of which items each part is made, in the order of `epoch`."""
+        epoch, done = self._place
+        start = done if self.epoch == epoch else 0
+        parts = [part for batch in self._batches()[start:] for part in self._cut(batch)]
+        return iter(parts[self._layout.rank :: self._layout.processes])
+
+    def _cut(self, batch: Rows) -> Iterator[Part]:
+        """All parts of a batch. Neighbours stay together: they are alike."""
+        parts = np.array_split(batch, self._layout.parts)
+        if self._seed is None:
+            yield from (Part(0, rows) for rows in parts if len(rows))
+        elif len(parts) == 1:
+            yield Part(self.epoch, batch)
+        else:
+            sizes = self._sizes(self.epoch, batch)
+            for rows, part in zip(parts, np.array_split(sizes, len(parts)), strict=True):
+                share = float(len(parts) * part.sum() / sizes.sum())
+                yield Part(self.epoch, rows if len(rows) else batch[:1], share)
 
     @abstractmethod
-    def _batches(self) -> list[Chosen]:
-        """All batches of `epoch`, of every rank."""
+    def _batches(self) -> list[Rows]:
+        """All batches of `epoch`, whole."""
 
 
-class TokenBatches(Batches[Rows]):
+class TokenBatches(Batches):
     """Cuts pairs, sorted by length, into batches of at most `batch_tokens` padded tokens on either side.
 
     The order is a function of seed and epoch alone. Pairs of equal length change places from epoch to epoch,
-    and so do the batches; the lengths at each place stay, hence the number of batches stays too.
+    and so do the batches; the lengths at each place stay, hence the number of batches stays too. A part's
+    share is that of its target tokens.
     """
 
     def __init__(
@@ -78,8 +136,7 @@ class TokenBatches(Batches[Rows]):
         batch_tokens: int,
         *,
         seed: int | None,
-        replicas: int = 1,
-        rank: int = 0,
+        layout: Layout | None = None,
     ) -> None:
         """Plans the batches.
 
@@ -87,17 +144,16 @@ class TokenBatches(Batches[Rows]):
             lengths: `(N, 2)` tokens of source and target, EOS included.
             batch_tokens: bound on batch size x longest side. A single pair beyond it is a batch of its own.
             seed: of the order; None for evaluation: always the same order, longest first.
-            replicas: number of processes that share the batches. In training each gets equally many.
-            rank: which of them this is.
+            layout: see `Batches`.
 
         Raises:
-            ValueError: there are fewer pairs than replicas.
+            ValueError: see `Batches`.
         """
         # By the longer side, which is what fills a batch, then by the target, whose padding costs more.
         self._keys = (lengths[:, 1], lengths.max(axis=1))
         order = np.lexsort(self._keys)
         bounds = _bounds(self._keys[1][order], batch_tokens)
-        super().__init__(bounds, seed=seed, replicas=replicas, rank=rank)
+        super().__init__(bounds, sizes=lambda _, rows: lengths[rows, 1], seed=seed, layout=layout)
         self.real_token_share = _real_token_share(lengths[order], self._bounds)
         """Tokens that are no padding, of both sides together, in [0, 1]; hardly depends on the epoch."""
 
@@ -111,19 +167,7 @@ class TokenBatches(Batches[Rows]):
         return [batches[i] for i in generator.permutation(len(batches))]
 
 
-class EpochRows(NamedTuple):
-    """Which items a batch is made of, where an item is another in every epoch.
-
-    Attributes:
-        epoch: of the training that they are made for; 0 for evaluation.
-        rows: `(B,)` their numbers in the split.
-    """
-
-    epoch: int
-    rows: Rows
-
-
-class ShuffledBatches(Batches[EpochRows]):
+class ShuffledBatches(Batches):
     """Cuts a permutation, a function of seed and epoch, into batches; for evaluation the order as it is."""
 
     def __init__(
@@ -133,36 +177,34 @@ class ShuffledBatches(Batches[EpochRows]):
         *,
         seed: int | None,
         together: Rows | None = None,
-        replicas: int = 1,
-        rank: int = 0,
+        sizes: Sizes | None = None,
+        layout: Layout | None = None,
     ) -> None:
         """Plans the batches.
 
         Args:
             count: of the items.
-            batch_size: in each batch; the last may be smaller, and others where processes share them.
+            batch_size: in each batch; the last may be smaller.
             seed: see `Batches`, as for the rest.
             together: `(count,)`, a number for each item: those of one number stay neighbours in the order,
                 if need be across the end of a batch. None: each for itself.
-            replicas: processes.
-            rank: which of them.
+            sizes: of the items.
+            layout: how batches are cut.
         """
         self._count, self._together = count, together
-        bounds = [*range(0, count, batch_size), count]
-        super().__init__(bounds, seed=seed, replicas=replicas, rank=rank)
+        super().__init__([*range(0, count, batch_size), count], sizes=sizes, seed=seed, layout=layout)
 
-    def _batches(self) -> list[EpochRows]:
+    def _batches(self) -> list[Rows]:
         if self._seed is None:
-            epoch, order = 0, np.arange(self._count)
+            order = np.arange(self._count)
         else:
-            epoch = self.epoch
-            generator = np.random.default_rng((self._seed, epoch))
+            generator = np.random.default_rng((self._seed, self.epoch))
             if self._together is None:
                 order = generator.permutation(self._count)
             else:
                 places = generator.permutation(self._together.max() + 1)
                 order = np.argsort(places[self._together], kind="stable")
-        return [EpochRows(epoch, rows) for rows in np.split(order, self._bounds[1:-1])]
+        return np.split(order, self._bounds[1:-1])
 
 
 def _bounds(sizes: NDArray[np.int64], batch_tokens: int) -> list[int]:
@@ -174,15 +216,8 @@ def _bounds(sizes: NDArray[np.int64], batch_tokens: int) -> list[int]:
     return [*bounds, len(sizes)]
 
 
-def _divisible(bounds: list[int], replicas: int) -> list[int]:
-    """Halves the batches with most items until every replica gets equally many."""
-    bounds = list(bounds)
-    if bounds[-1] < replicas:
-        raise ValueError(f"{bounds[-1]} items cannot be shared by {replicas} processes")
-    while (len(bounds) - 1) % replicas:
-        largest = int(np.argmax(np.diff(bounds)))
-        bounds.insert(largest + 1, (bounds[largest] + bounds[largest + 1]) // 2)
-    return bounds
+def _equal(epoch: int, rows: Rows) -> Rows:
+    return np.ones_like(rows)
 
 
 def _real_token_share(lengths: NDArray[np.int64], bounds: list[int]) -> float:
@@ -196,7 +231,7 @@ class BatchLoader(DataLoader[Batch]):
     def __init__(
         self,
         items: Dataset[Batch],
-        batches: Batches[Any],
+        batches: Batches,
         *,
         workers: int = 0,
         worker_timeout: float = 300.0,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from data.batching import EpochRows
+from data.batching import Part
 from data.image_set import Pixels
 from zoo.batch import TrueCaptions
 from zoo.spec import ImageSpec
@@ -91,13 +91,17 @@ class CaptionSplit(ABC):
         """`(N,)`, the number of each item's image."""
 
     @abstractmethod
-    def items(self, chosen: EpochRows, *, pixels: bool) -> Items:
+    def items(self, chosen: Part, *, pixels: bool) -> Items:
         """Some items, as they are in an epoch.
 
         Args:
             chosen: which.
             pixels: whether those are wanted; features are always given where there are any.
         """
+
+    def said(self, chosen: Part) -> NDArray[np.int64]:
+        """The `sentences` of some items."""
+        return self.items(chosen, pixels=False).sentences
 
     @abstractmethod
     def to_train_on(self, usable: NDArray[np.bool_]) -> "CaptionSplit":

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
 from data.augmentation import Augmentation
-from data.batching import EpochRows, ShuffledBatches
+from data.batching import Layout, Part, ShuffledBatches
 from data.caption_set import CaptionSet, CaptionSplit, Encoder, Items, Wanted, image_spec
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.keyed_random import keys, split_key
@@ -176,7 +176,7 @@ class CaptionData(DataModule):
 
     def batch(self, split: str, numbers: Sequence[int]) -> CaptionBatch:
         """Items of a split by their numbers, with images also where features are stored, and none varied."""
-        return self._splits[split].whole(EpochRows(0, np.asarray(numbers)))
+        return self._splits[split].whole(Part(0, np.asarray(numbers)))
 
     def references(self, split: str) -> list[list[str]]:
         """All raw captions of each image, in the order of the split; also of images to train on."""
@@ -187,15 +187,15 @@ class CaptionData(DataModule):
             self._loaded = self.captions.splits(self._wanted)
         return self._loaded
 
-    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
+    def _batches(self, split: str, seed: int | None, layout: Layout) -> ShuffledBatches:
         items = self._splits[split]
         return ShuffledBatches(
             len(items),
             self.batch_size,
             seed=seed,
             together=items.images if self.captions_together else None,
-            replicas=replicas,
-            rank=rank,
+            sizes=items.tokens,
+            layout=layout,
         )
 
 
@@ -208,7 +208,7 @@ _LEFT_OUT = {
 
 
 class EncodedCaptions(Dataset[CaptionBatch]):
-    """Items of one split; indexed by `EpochRows`, it makes whole batches.
+    """Items of one split; indexed by `Part`, it makes whole batches.
 
     Attributes:
         report: how many captions are not as they were.
@@ -258,7 +258,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
     def __len__(self) -> int:
         return len(self._split)
 
-    def __getitem__(self, chosen: EpochRows) -> CaptionBatch:
+    def __getitem__(self, chosen: Part) -> CaptionBatch:
         items = self._split.items(chosen, pixels=not self._split.has_features)
         shown, image_of = np.arange(len(chosen.rows)), None
         if self._together:
@@ -276,11 +276,15 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         sided = np.array([any(map(_SIDES.search, items.references[item])) for item in shown])
         return batch._replace(images=self._augmentation.views(batch.images, drawn, sided))
 
-    def whole(self, chosen: EpochRows) -> CaptionBatch:
+    def tokens(self, epoch: int, rows: Ids) -> Ids:
+        """`(B,)`, how many a model must predict of each item."""
+        return self._lengths[self._split.said(Part(epoch, rows))] - 1
+
+    def whole(self, chosen: Part) -> CaptionBatch:
         """The batch with images in any case, as they are."""
         return self._batch(chosen, self._split.items(chosen, pixels=True))
 
-    def _batch(self, chosen: EpochRows, items: Items) -> CaptionBatch:
+    def _batch(self, chosen: Part, items: Items) -> CaptionBatch:
         features = items.features
         return CaptionBatch(
             index=torch.from_numpy(chosen.rows),
@@ -290,6 +294,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
             references=items.references,
             names=items.names,
             truths=items.truths,
+            share=chosen.share,
         )
 
     def _padded(self, sentences: Ids) -> Padded:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from data.batching import EpochRows, ShuffledBatches
+from data.batching import Layout, Part, ShuffledBatches
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.image_set import numbered
 from data.keyed_random import Draws, keys, split_key
@@ -113,15 +113,15 @@ class CatchData(DataModule):
 
     def batch(self, split: str, numbers: Sequence[int]) -> CatchBatch:
         """Games of a split by their numbers; of training games those of the first epoch."""
-        games: CatchBatch = self._splits[split][EpochRows(0, np.asarray(numbers))]
+        games: CatchBatch = self._splits[split][Part(0, np.asarray(numbers))]
         return games
 
-    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
-        return ShuffledBatches(self._games[split], self.batch_size, seed=seed, replicas=replicas, rank=rank)
+    def _batches(self, split: str, seed: int | None, layout: Layout) -> ShuffledBatches:
+        return ShuffledBatches(self._games[split], self.batch_size, seed=seed, layout=layout)
 
 
 class Games(Dataset[CatchBatch]):
-    """The games of one split; indexed by `EpochRows`, it makes whole batches."""
+    """The games of one split; indexed by `Part`, it makes whole batches."""
 
     def __init__(self, names: np.ndarray, rules: CatchRules, balls: int, *, key: tuple[int, int]) -> None:
         """Makes nothing yet.
@@ -137,9 +137,9 @@ class Games(Dataset[CatchBatch]):
     def __len__(self) -> int:
         return len(self._names)
 
-    def __getitem__(self, chosen: EpochRows) -> CatchBatch:
+    def __getitem__(self, chosen: Part) -> CatchBatch:
         size, ball = self._rules
-        draws = Draws(keys(*self._key, *chosen))
+        draws = Draws(keys(*self._key, chosen.epoch, chosen.rows))
         paddle = draws.below(size - 2 * ball + 1)
         # (B, balls, 2): the column of each ball, and its drift
         begins = np.stack([draws.below(bound) for bound in (size - ball + 1, 2 * ball + 1) * self._balls], -1)
@@ -151,11 +151,12 @@ class Games(Dataset[CatchBatch]):
             drifts=torch.from_numpy(drifts - ball),
             names=self._names[chosen.rows].tolist(),
             rules=self._rules,
+            share=chosen.share,
         )
 
     def content_hash(self) -> str:
         """sha256 over the rules and all games of epoch 0, in order."""
-        games = self[EpochRows(0, np.arange(len(self)))]
+        games = self[Part(0, np.arange(len(self)))]
         digest = hashlib.sha256(repr((*self._rules, self._balls)).encode())
         for begins in (games.paddle, games.columns, games.drifts):
             digest.update(begins.numpy().astype("<i8").tobytes())

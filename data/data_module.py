@@ -5,7 +5,7 @@ from typing import Any
 from lightning.pytorch import LightningDataModule
 from torch.utils.data import Dataset
 
-from data.batching import Batches, BatchLoader
+from data.batching import Batches, BatchLoader, Layout
 from zoo.spec import DataSpec, ImageSpec
 
 
@@ -70,21 +70,25 @@ class DataModule(LightningDataModule):
         """How many batches of which epoch have been trained on, for the checkpoint."""
         assert self.trainer is not None  # it is the trainer that asks
         progress = self.trainer.fit_loop.epoch_loop.batch_progress.state_dict()["current"]
-        return {"epoch": self.trainer.current_epoch, "batches": progress["processed"]}
+        # The trainer counts the parts of this process, of which each batch has equally many.
+        batches = progress["processed"] // self.trainer.accumulate_grad_batches
+        return {"epoch": self.trainer.current_epoch, "batches": batches}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Keeps the place for `train_dataloader`, which the trainer calls later."""
         self._place = (int(state_dict["epoch"]), int(state_dict["batches"]))
 
-    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> Batches[Any]:
+    def _batches(self, split: str, seed: int | None, layout: Layout) -> Batches:
         """The batches of a split; see `Batches`."""
         raise NotImplementedError
 
     def _loader(self, split: str, seed: int | None) -> BatchLoader[Any]:
-        replicas, rank = (self.trainer.world_size, self.trainer.global_rank) if self.trainer else (1, 0)
+        layout = Layout()
+        if trainer := self.trainer:
+            layout = Layout(trainer.world_size, trainer.global_rank, trainer.accumulate_grad_batches)
         return BatchLoader(
             self._splits[split],
-            self._batches(split, seed, replicas, rank),
+            self._batches(split, seed, layout),
             workers=self.num_workers,
             worker_timeout=self.worker_timeout,
         )

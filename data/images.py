@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
-from data.batching import EpochRows, ShuffledBatches
+from data.batching import Layout, Part, ShuffledBatches
 from data.canvas import Canvas
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.image_set import ImageSet, LabelledImages, Pixels, Split
@@ -135,20 +135,20 @@ class ImageData(DataModule):
 
     def batch(self, split: str, numbers: Sequence[int]) -> ImageBatch:
         """Images of a split by their numbers; of training images as they lie in the first epoch."""
-        return self._splits[split][EpochRows(0, np.asarray(numbers))]
+        return self._splits[split][Part(0, np.asarray(numbers))]
 
     def _load(self) -> LabelledImages:
         if self._loaded is None:
             self._loaded = self.images.load()
         return self._loaded
 
-    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> ShuffledBatches:
+    def _batches(self, split: str, seed: int | None, layout: Layout) -> ShuffledBatches:
         count = len(self._splits[split])
-        return ShuffledBatches(count, self.batch_size, seed=seed, replicas=replicas, rank=rank)
+        return ShuffledBatches(count, self.batch_size, seed=seed, layout=layout)
 
 
 class PlacedImages(Dataset[ImageBatch]):
-    """Images of one split, on a canvas if there is one; indexed by `EpochRows`, it makes whole batches."""
+    """Images of one split, on a canvas if there is one; indexed by `Part`, it makes whole batches."""
 
     def __init__(
         self, split: Split, *, canvas: Canvas | None, training: Pixels, key: tuple[int, int]
@@ -166,26 +166,27 @@ class PlacedImages(Dataset[ImageBatch]):
     def __len__(self) -> int:
         return len(self._split)
 
-    def __getitem__(self, chosen: EpochRows) -> ImageBatch:
+    def __getitem__(self, chosen: Part) -> ImageBatch:
         return ImageBatch(
             index=torch.from_numpy(chosen.rows),
             images=as_float(torch.from_numpy(self.pixels(chosen))),
             labels=torch.from_numpy(self._split.labels[chosen.rows]),
             names=self._split.names[chosen.rows].tolist(),
+            share=chosen.share,
         )
 
-    def pixels(self, chosen: EpochRows) -> Pixels:
+    def pixels(self, chosen: Part) -> Pixels:
         """`(B, C, H, W)`, as a model sees them but for their range."""
         images = self._split.images[chosen.rows]
         if self._canvas is None:
             return images
-        return self._canvas.place(images, keys(*self._key, *chosen), self._training)
+        return self._canvas.place(images, keys(*self._key, chosen.epoch, chosen.rows), self._training)
 
     def content_hash(self) -> str:
         """sha256 over all images as a model sees them in epoch 0, their shape, and the labels, in order."""
         digest = hashlib.sha256()
         for rows in np.split(np.arange(len(self)), range(_HASHED_AT_ONCE, len(self), _HASHED_AT_ONCE)):
-            pixels = self.pixels(EpochRows(0, rows))
+            pixels = self.pixels(Part(0, rows))
             digest.update(repr(pixels.shape).encode() + pixels.tobytes())
         digest.update(self._split.labels.astype("<i8").tobytes())
         return digest.hexdigest()

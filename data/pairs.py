@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
 
+from data.batching import Part
 from zoo.batch import Padded, TranslationBatch
 from zoo.spec import TextSpec
 
@@ -84,8 +85,9 @@ class EncodedPairs(Dataset[TranslationBatch]):
         """Number of sources that lost their end."""
         return int(self._cut.sum())
 
-    def __getitem__(self, rows: Ids) -> TranslationBatch:
+    def __getitem__(self, chosen: Part) -> TranslationBatch:
         """The batch of some rows, in that order."""
+        rows = chosen.rows
         kept, (source_lengths, target_lengths) = self._kept[rows], self.lengths[rows].T
         source_spec, target_spec = self._specs
         source = self._source.padded(kept, source_lengths, source_spec.pad)
@@ -101,6 +103,7 @@ class EncodedPairs(Dataset[TranslationBatch]):
             source_text=list(text["source"]),
             target_text=list(text["target"]),
             alignment=self._aligned(kept, source_lengths, target_lengths),
+            share=chosen.share,
         )
 
     def _aligned(self, kept: Ids, source_lengths: Ids, target_lengths: Ids) -> Tensor | None:

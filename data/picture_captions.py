@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from data.batching import EpochRows
+from data.batching import Part
 from data.caption_set import CaptionSet, CaptionSplit, Items, Wanted, image_spec
 from data.feature_store import stored_features
 from data.mapped_rows import MappedRows
@@ -152,7 +152,7 @@ class PictureSplit(CaptionSplit):
     def __len__(self) -> int:
         return len(self._items)
 
-    def items(self, chosen: EpochRows, *, pixels: bool) -> Items:
+    def items(self, chosen: Part, *, pixels: bool) -> Items:
         """See `CaptionSplit`."""
         numbers, sentences = self._items[chosen.rows].T
         rows = self._rows[numbers]
@@ -167,6 +167,11 @@ class PictureSplit(CaptionSplit):
             names=[self._pictures[number].name for number in numbers],
             truths=None,
         )
+
+    def said(self, chosen: Part) -> Rows:
+        """See `CaptionSplit`; reads no features."""
+        sentences: Rows = self._items[chosen.rows, 1]
+        return sentences
 
     def to_train_on(self, usable: NDArray[np.bool_]) -> "PictureSplit":
         """See `CaptionSplit`."""

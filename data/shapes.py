@@ -21,7 +21,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from data.batching import EpochRows
+from data.batching import Part
 from data.caption_set import CaptionSet, CaptionSplit, Items, Wanted
 from data.image_set import Pixels
 from data.keyed_random import Draws, distinct, keys, split_key
@@ -155,7 +155,7 @@ class Scenes(CaptionSplit):
         """See `CaptionSplit`: there are as many as items."""
         return np.arange(self._count)
 
-    def items(self, chosen: EpochRows, *, pixels: bool) -> Items:
+    def items(self, chosen: Part, *, pixels: bool) -> Items:
         """See `CaptionSplit`."""
         layout = self._layout(chosen)
         scenes, one, relation, other = _truths(layout)
@@ -199,10 +199,10 @@ class Scenes(CaptionSplit):
     def _all(self, *, pixels: bool) -> Iterator[Items]:
         for start in range(0, self._count, _HASHED_AT_ONCE):
             rows = np.arange(start, min(start + _HASHED_AT_ONCE, self._count))
-            yield self.items(EpochRows(0, rows), pixels=pixels)
+            yield self.items(Part(0, rows), pixels=pixels)
 
-    def _layout(self, chosen: EpochRows) -> _Layout:
-        draws = Draws(keys(*self._key, *chosen))
+    def _layout(self, chosen: Part) -> _Layout:
+        draws = Draws(keys(*self._key, chosen.epoch, chosen.rows))
         number = 2 + draws.below(_MOST - 1)
         kinds = distinct(draws, len(KINDS), _MOST)
         cells = distinct(draws, _CELLS * _CELLS, _MOST)

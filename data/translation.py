@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from data.batching import TokenBatches
+from data.batching import Layout, TokenBatches
 from data.corpus import Corpus
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.pairs import EncodedPairs
@@ -142,6 +142,6 @@ class TranslationData(DataModule):
                 *(self.corpus.name, split, pairs, self.report[split]["pairs"], what, self.maximum_length),
             )
 
-    def _batches(self, split: str, seed: int | None, replicas: int, rank: int) -> TokenBatches:
+    def _batches(self, split: str, seed: int | None, layout: Layout) -> TokenBatches:
         lengths = self._splits[split].lengths
-        return TokenBatches(lengths, self.batch_tokens, seed=seed, replicas=replicas, rank=rank)
+        return TokenBatches(lengths, self.batch_tokens, seed=seed, layout=layout)

@@ -1,6 +1,7 @@
 """What tests of several parts share."""
 
 import logging
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -66,3 +67,17 @@ def start(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...,
     root.setLevel(level)
     logging.captureWarnings(False)
     GlobalHydra.instance().clear()
+
+
+@pytest.fixture
+def became(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The command line that the process would have become."""
+    line: list[str] = []
+
+    def become(program: str, arguments: list[str]) -> None:
+        assert program == arguments[0] == sys.executable
+        line[:] = arguments[1:]
+        raise SystemExit(7)
+
+    monkeypatch.setattr(os, "execv", become)
+    return line

@@ -108,27 +108,36 @@ def config(
     }
 
 
+def _build(settings: dict[str, Any], spec: DataSpec, seed: int) -> Any:
+    torch.manual_seed(seed)
+    network = instantiate(settings["model"], "model")(spec=spec)
+    return instantiate(settings["task"], "task")(network=network, spec=spec)
+
+
+def _save(folder: Path, settings: dict[str, Any], spec: DataSpec, task: Any, value: float) -> Path:
+    monitor = settings["task"]["monitor"]
+    AtomicIO().save_checkpoint(
+        {
+            "global_step": 7,
+            "state_dict": task.state_dict(),
+            "callbacks": {"ModelCheckpoint": {"monitor": monitor}},
+            "zoo": contents(settings, spec, {monitor: value}),
+        },
+        folder / "checkpoints" / "best.ckpt",
+    )
+    return folder
+
+
 def make_run(folder: Path, *, seed: int = 0, **options: Any) -> Path:
     """Writes `checkpoints/best.ckpt` below `folder`, as a training run would, and returns the folder."""
     settings = config(**options)
-    torch.manual_seed(seed)
-    network = instantiate(settings["model"], "model")(spec=SPEC)
-    task = instantiate(settings["task"], "task")(network=network, spec=SPEC)
+    task = _build(settings, SPEC, seed)
     with torch.no_grad():
         for weight in task.parameters():
             weight.mul_(3.0)  # opinions strong enough to differ from sentence to sentence
         if task.network.output.bias is not None:
             task.network.output.bias[SPEC.target.eos] -= 4.0  # and more to say than nothing
-    AtomicIO().save_checkpoint(
-        {
-            "global_step": 7,
-            "state_dict": task.state_dict(),
-            "callbacks": {"ModelCheckpoint": {"monitor": "val/bleu"}},
-            "zoo": contents(settings, SPEC, {"val/bleu": 12.5}),
-        },
-        folder / "checkpoints" / "best.ckpt",
-    )
-    return folder
+    return _save(folder, settings, SPEC, task, 12.5)
 
 
 def make_recogniser(
@@ -170,22 +179,12 @@ def make_recogniser(
         reinforce=reinforce,
         monitor="val/error",
     )
-    torch.manual_seed(seed)
-    network = instantiate(model, "model")(spec=spec)
-    built = instantiate(task, "task")(network=network, spec=spec)
+    settings = {"name": "small", "model": model, "task": task}
+    built = _build(settings, spec, seed)
     with torch.no_grad():
         for weight in built.parameters():  # opinions strong enough to differ from image to image
             weight.mul_(3.0 if weight.ndim == 2 else 0.0)
-    AtomicIO().save_checkpoint(
-        {
-            "global_step": 7,
-            "state_dict": built.state_dict(),
-            "callbacks": {"ModelCheckpoint": {"monitor": "val/error"}},
-            "zoo": contents({"name": "small", "model": model, "task": task}, spec, {"val/error": 0.25}),
-        },
-        folder / "checkpoints" / "best.ckpt",
-    )
-    return folder
+    return _save(folder, settings, spec, built, 0.25)
 
 
 def make_player(folder: Path, *, seed: int = 0, policy: str = "learned", scales: int = 2) -> Path:
@@ -218,23 +217,12 @@ def make_player(folder: Path, *, seed: int = 0, policy: str = "learned", scales:
     )
     data = {"size": 12, "ball": 2, "balls": 3}
     spec = DataSpec("catch", None, None, "", "", image=ImageSpec(1, 12, 12, CATCH_ACTIONS))
-    torch.manual_seed(seed)
-    network = instantiate(model, "model")(spec=spec)
-    built = instantiate(task, "task")(network=network, spec=spec)
+    settings = {"name": "small", "data": data, "model": model, "task": task}
+    built = _build(settings, spec, seed)
     with torch.no_grad():
         for weight in built.parameters():  # opinions strong enough to move
             weight.mul_(3.0)
-    settings = {"name": "small", "data": data, "model": model, "task": task}
-    AtomicIO().save_checkpoint(
-        {
-            "global_step": 7,
-            "state_dict": built.state_dict(),
-            "callbacks": {"ModelCheckpoint": {"monitor": "val/catch_rate"}},
-            "zoo": contents(settings, spec, {"val/catch_rate": 0.5}),
-        },
-        folder / "checkpoints" / "best.ckpt",
-    )
-    return folder
+    return _save(folder, settings, spec, built, 0.5)
 
 
 def make_captioner(
@@ -280,24 +268,14 @@ def make_captioner(
         target=replace(CAPTIONS.target, maximum_length=maximum_length),
         image=replace(CAPTIONS.image, stretched=stretched),
     )
-    torch.manual_seed(seed)
-    network = instantiate(model, "model")(spec=spec)
-    built = instantiate(task, "task")(network=network, spec=spec)
+    settings = {"name": "small", "model": model, "task": task}
+    built = _build(settings, spec, seed)
     with torch.no_grad():
         for name, weight in built.named_parameters():  # opinions strong enough to differ from image to image
             if "encoder" not in name:
                 weight.mul_(4.0 if weight.ndim == 2 else 0.0)
         built.network.output.bias[spec.target.eos] += 2.0
-    AtomicIO().save_checkpoint(
-        {
-            "global_step": 7,
-            "state_dict": built.state_dict(),
-            "callbacks": {"ModelCheckpoint": {"monitor": "val/cider_d"}},
-            "zoo": contents({"name": "small", "model": model, "task": task}, spec, {"val/cider_d": 0.5}),
-        },
-        folder / "checkpoints" / "best.ckpt",
-    )
-    return folder
+    return _save(folder, settings, spec, built, 0.5)
 
 
 def draw_picture(path: Path, seed: int = 0, size: tuple[int, int] = (16, 12), mode: str = "L") -> Path:

@@ -1,8 +1,6 @@
 """`zoo resume`, `zoo rerun`, `zoo test`, `zoo clean`: which train.py they start and how; what they refuse."""
 
 import json
-import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +9,8 @@ from typer.testing import CliRunner, Result
 
 from zoo.cli import main
 from zoo.runs.status import State, StatusFile
+
+pytestmark = pytest.mark.usefixtures("became")  # nothing becomes another program here
 
 
 @pytest.fixture
@@ -30,20 +30,6 @@ def run(tmp_path: Path) -> Path:
     StatusFile(folder).start()
     StatusFile(folder).end(State.FINISHED, exit_code=0)
     return folder
-
-
-@pytest.fixture(autouse=True)
-def became(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The command line that the process would have become."""
-    line: list[str] = []
-
-    def become(program: str, arguments: list[str]) -> None:
-        assert program == arguments[0] == sys.executable
-        line[:] = arguments[1:]
-        raise SystemExit(7)
-
-    monkeypatch.setattr(os, "execv", become)
-    return line
 
 
 def _zoo(*arguments: object) -> Result:

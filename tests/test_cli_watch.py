@@ -17,6 +17,8 @@ from zoo.cli import main
 from zoo.runs import extras
 from zoo.runs.status import State, StatusFile
 
+pytestmark = pytest.mark.usefixtures("became")  # nothing becomes another program here
+
 
 @pytest.fixture
 def runs(tmp_path: Path) -> Path:
@@ -44,20 +46,6 @@ def _record(runs: Path, identity: str, hour: str) -> None:
     folder.mkdir(parents=True)
     (folder / f"run-{identity}.wandb").touch()
     os.utime(folder / f"run-{identity}.wandb", (int(hour), int(hour)))
-
-
-@pytest.fixture(autouse=True)
-def became(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The command line that the process would have become."""
-    line: list[str] = []
-
-    def become(program: str, arguments: list[str]) -> None:
-        assert program == arguments[0] == sys.executable
-        line[:] = arguments[1:]
-        raise SystemExit(7)
-
-    monkeypatch.setattr(os, "execv", become)
-    return line
 
 
 def _zoo(*arguments: object) -> Result:

@@ -89,12 +89,12 @@ def test_compiled_code_computes_the_same() -> None:
 def test_a_compiled_run_leaves_an_ordinary_checkpoint(tmp_path: Path) -> None:
     line = ["experiment=dates_bahdanau", "trainer=debug", "compile=true", "logger=csv"]
     done = subprocess.run(
-        [sys.executable, str(ROOT / "train.py"), *line, f"paths.runs_dir={tmp_path}"],
+        [sys.executable, str(ROOT / "train.py"), *line, f"paths.runs_dir={tmp_path}/runs"],
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    (folder,) = tmp_path.glob("*/*/")
+    (folder,) = tmp_path.glob("runs/*/*/")
     assert "compilations: " in (folder / "train.log").read_text()
     (translations,) = zoo.load(folder).predict(["3 May 1999"])
     assert translations

@@ -38,6 +38,7 @@ class TranslationBatch(NamedTuple):
         target_text: the raw references, which are what is scored.
         alignment: `(B, T-1)` int64, the source position behind each predicted token (-1: none), where the
             data set knows it, else None.
+        share: what its loss is multiplied with where it is part of a larger batch, see `data.batching.Part`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -46,6 +47,7 @@ class TranslationBatch(NamedTuple):
     source_text: list[str]
     target_text: list[str]
     alignment: Tensor | None = None
+    share: float = 1.0
 
     @property
     def amounts(self) -> dict[str, Tensor | int]:
@@ -73,12 +75,14 @@ class ImageBatch(NamedTuple):
         images: `(B, C, H, W)` float32 in [0, 1]; 0 is black, and what lies outside an image.
         labels: `(B,)` int64.
         names: what to call each image: its file, or the split and its number.
+        share: what its loss is multiplied with where it is part of a larger batch, see `data.batching.Part`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
     images: Tensor
     labels: Tensor
     names: list[str]
+    share: float = 1.0
 
     @property
     def amounts(self) -> dict[str, Tensor | int]:
@@ -123,6 +127,7 @@ class CatchBatch(NamedTuple):
         drifts: `(B, n)` int64, columns that each moves in a step, to the right where above 0.
         names: what to call each game: the split and its number.
         rules: of all games.
+        share: what its loss is multiplied with where it is part of a larger batch, see `data.batching.Part`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -131,6 +136,7 @@ class CatchBatch(NamedTuple):
     drifts: Tensor
     names: list[str]
     rules: CatchRules
+    share: float = 1.0
 
     @property
     def amounts(self) -> dict[str, Tensor | int]:
@@ -180,6 +186,7 @@ class CaptionBatch(NamedTuple):
         truths: where the data knows it, all true captions of each image, else None.
         image_of: `(B,)` int64, which image (or features) each caption is of, where some share one and only
             I < B are there; None: each caption has its own.
+        share: what its loss is multiplied with where it is part of a larger batch, see `data.batching.Part`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -190,6 +197,7 @@ class CaptionBatch(NamedTuple):
     names: list[str]
     truths: list[TrueCaptions] | None = None
     image_of: Tensor | None = None
+    share: float = 1.0
 
     @property
     def amounts(self) -> dict[str, Tensor | int]:

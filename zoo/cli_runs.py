@@ -18,15 +18,27 @@ Project = Annotated[
 ]
 
 
-def resume(run: Resumable, project: Project = None) -> None:
+def resume(
+    run: Resumable,
+    devices: Annotated[
+        int | None, typer.Option(min=1, help="On how many devices to go on; as many as before by default.")
+    ] = None,
+    project: Project = None,
+) -> None:
     """Go on with a run that was stopped, in its folder and its W&B run; or complete a sweep."""
     with clear_errors():
         script = require_checkout(project) / "train.py"
         if (run / "sweep.json").is_file():
+            if devices is not None:
+                raise ValueError("--devices is for one run: name one of the runs in the sweep's folder")
             from zoo.runs.sweep import resume_sweep
 
             raise typer.Exit(resume_sweep(script.resolve(), run))
         _require_run(run)
+        if devices is not None:
+            from zoo.runs.resume import change_devices
+
+            change_devices(run, devices)
         _train(script, "--frozen", str(run / "config.yaml"), "--resume")
 
 
@@ -102,5 +114,9 @@ def _require_run(run: Path) -> None:
 
 
 def _train(script: Path, *options: str) -> NoReturn:
-    """Becomes train.py: signals reach it, and its exit code is this command's."""
-    os.execv(sys.executable, [sys.executable, str(script), *options])
+    become_python(str(script), *options)
+
+
+def become_python(*arguments: str) -> NoReturn:
+    """Becomes another Python program: signals and keys reach it, and its exit code is this command's."""
+    os.execv(sys.executable, [sys.executable, *arguments])

@@ -1,15 +1,15 @@
 """`zoo watch`: how are the runs doing, in the terminal or in TensorBoard."""
 
-import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 import typer
 
 from zoo.checkout import require_checkout
 from zoo.clear_errors import clear_errors
+from zoo.cli_runs import become_python
 from zoo.runs import watching
 from zoo.runs.extras import require_tensorboard
 
@@ -37,11 +37,11 @@ def watch(
         if tensorboard:
             require_tensorboard()
             watching.require_events(shown)
-            _become("tensorboard.main", "--logdir", str(shown))
+            become_python("-m", "tensorboard.main", "--logdir", str(shown))
         records = watching.wandb_records(shown)
         _require_leet()
         form = ("run",) if sys.stdout.isatty() else ("inspect", "--summary")
-        _become("wandb", "leet", *form, str(records))
+        become_python("-m", "wandb", "leet", *form, str(records))
 
 
 def _require_leet() -> None:
@@ -51,8 +51,3 @@ def _require_leet() -> None:
         raise ValueError(
             f"W&B {version('wandb')} has no terminal dashboard (wandb leet): pip install --upgrade wandb"
         )
-
-
-def _become(module: str, *arguments: str) -> NoReturn:
-    """Becomes the dashboard: keys and signals reach it, and its exit code is this command's."""
-    os.execv(sys.executable, [sys.executable, "-m", module, *arguments])

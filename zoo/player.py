@@ -1,14 +1,12 @@
 """Plays games with a trained model."""
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
-import torch
-
 from zoo.batch import CatchRules
-from zoo.figures import game_sheet, render
-from zoo.predictor import Predictor, check_picture, run_name
-from zoo.runs.files import write_bytes
+from zoo.figures import game_sheet
+from zoo.predictor import Predictor, check_picture, draw, run_name, same_places
 from zoo.tasks.catch import new_game
 from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.tracking import TrackingTask
@@ -28,8 +26,7 @@ class Player(Predictor[TrackingTask]):
         """
         data = self.checkpoint.config["data"]
         game = new_game(CatchRules(data["size"], data["ball"]), data["balls"], seed)
-        with self.autocast(), torch.random.fork_rng():
-            torch.manual_seed(seed)  # a policy that looks anywhere looks there again
+        with self.autocast(), same_places(seed):
             (paths,) = self.task.paths(game)
         return paths
 
@@ -57,9 +54,4 @@ def plot_games(games: Mapping[str, list[BallPath]], path: str | Path) -> None:
         ValueError: boards or glimpses have different shapes, or the file cannot be written.
     """
     check_picture(path)
-    path = Path(path)
-    try:
-        sheet = game_sheet(games)
-    except ValueError as error:  # the models do not look alike
-        raise ValueError(f"cannot draw {path}: {error}") from error
-    write_bytes(path, render(sheet, path.suffix[1:].lower()))
+    draw(path, partial(game_sheet, games))

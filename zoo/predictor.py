@@ -1,16 +1,20 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Generic, TypeVar
 
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
+from matplotlib.figure import Figure
 
 from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
 from zoo.decoding import Beam, Hypothesis, Sample
+from zoo.figures import render
 from zoo.runs.checkpoint import Checkpoint, CheckpointError
+from zoo.runs.files import write_bytes
 from zoo.tasks.task import Task
 
 PRECISIONS = ("32-true", "bf16-mixed")
@@ -116,6 +120,32 @@ def check_picture(path: str | Path) -> None:
     formats = FigureCanvasBase.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise ValueError(f"cannot draw {path}: its ending must be one of {', '.join(sorted(formats))}")
+
+
+def draw(path: str | Path, sheet: Callable[[], Figure]) -> None:
+    """Writes a drawing.
+
+    Args:
+        path: its ending says the format, see `check_picture`.
+        sheet: makes it.
+
+    Raises:
+        ValueError: it cannot be made, or the file cannot be written.
+    """
+    path = Path(path)
+    try:
+        figure = sheet()
+    except ValueError as error:  # such as models that do not look alike
+        raise ValueError(f"cannot draw {path}: {error}") from error
+    write_bytes(path, render(figure, path.suffix[1:].lower()))
+
+
+@contextmanager
+def same_places(seed: int = 1) -> Iterator[None]:
+    """A policy that looks anywhere looks where it did before: answers repeat, and drawings show theirs."""
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        yield
 
 
 def choose_device(name: str | None) -> torch.device:

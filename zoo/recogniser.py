@@ -1,17 +1,16 @@
 """Recognises pictures with a trained model."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
 
-from zoo.figures import glimpse_sheet, render
+from zoo.figures import glimpse_sheet
 from zoo.image import as_float
 from zoo.picture_predictor import TOGETHER, PicturePredictor
-from zoo.predictor import check_picture, run_name
-from zoo.runs.files import write_bytes
+from zoo.predictor import check_picture, draw, run_name, same_places
 from zoo.tasks.recognition import RecognitionTask
 
 MOST_DRAWN = 16
@@ -54,7 +53,7 @@ class Recogniser(PicturePredictor[RecognitionTask]):
             raise ValueError(f"nbest must be at least 1, got {nbest}")
         found = []
         for images in self.read(pictures).split(TOGETHER) if pictures else ():
-            with torch.no_grad(), self.autocast(), _same_places():
+            with torch.no_grad(), self.autocast(), same_places():
                 logits = self.task.network.recognise(as_float(images).to(self.task.device)).logits[:, 0]
             probabilities, classes = logits.float().softmax(-1).sort(-1, descending=True)
             found += [
@@ -117,19 +116,6 @@ def plot_glimpses(
             raise ValueError(f"cannot draw {path}: the model of {name} sees whole images, without glimpses")
     groups = {}
     for name, recogniser in recognisers.items():
-        with recogniser.autocast(), _same_places():
+        with recogniser.autocast(), same_places():
             groups[name] = recogniser.task.paths(as_float(recogniser.read(pictures)))
-    path = Path(path)
-    try:
-        sheet = glimpse_sheet(groups)
-    except ValueError as error:  # the models do not look alike
-        raise ValueError(f"cannot draw {path}: {error}") from error
-    write_bytes(path, render(sheet, path.suffix[1:].lower()))
-
-
-@contextmanager
-def _same_places() -> Iterator[None]:
-    """A policy that looks anywhere looks where it did before: answers repeat, and drawings show theirs."""
-    with torch.random.fork_rng():
-        torch.manual_seed(1)
-        yield
+    draw(path, partial(glimpse_sheet, groups))

@@ -50,7 +50,11 @@ def test_out_of_memory_names_the_batch_and_what_to_lower(
         fit(_OutOfMemory(error, stage), [MemoryAdvice()])
     (advice,) = raised.value.__notes__
     assert f"on {stage} batch {number}: 3 sentences x 4 tokens, 3 sentences x 4 tokens." in advice
-    assert "Lower data.batch_tokens, raising trainer.accumulate_grad_batches" in advice
+    assert (
+        "Raise trainer.accumulate_grad_batches, which cuts the batch and keeps its effect, or lower "
+        in advice
+    )
+    assert ", or lower data.batch_tokens, or " in advice
     assert ", or data.maximum_length, or model.hidden_size, or decoding.beam_size; " in advice
 
 
@@ -62,14 +66,15 @@ def test_out_of_memory_with_images_names_what_makes_them_fewer(stage: str) -> No
     task: Any = None
     early = MemoryError()
     advice.on_exception(trainer, task, early)
-    assert early.__notes__[0].startswith("memory ran out on the first batch. Lower the batch, raising ")
+    assert early.__notes__[0].startswith("memory ran out on the first batch. Raise trainer.")
     getattr(advice, f"on_{stage}_batch_start")(trainer, task, images, 7)
     error, named = MemoryError(), "training" if stage == "train" else stage
     advice.on_exception(trainer, task, error)
     assert error.__notes__ == [
-        f"memory ran out on {named} batch 7: 5 images of 3 x 20 x 30. Lower "
-        "data.batch_size (now 5), raising trainer.accumulate_grad_batches to keep the batch's effect, or "
-        "task.episodes, or model.hidden_size; on a GPU bf16-mixed precision halves what activations need"
+        f"memory ran out on {named} batch 7: 5 images of 3 x 20 x 30. Raise "
+        "trainer.accumulate_grad_batches, which cuts the batch and keeps its effect, or lower "
+        "data.batch_size (now 5), or task.episodes, or model.hidden_size; on a GPU bf16-mixed precision "
+        "halves what activations need"
     ]
 
 
@@ -78,7 +83,7 @@ def test_advice_on_a_batch_that_says_nothing_of_itself() -> None:
     advice.on_train_batch_start(nobody, nobody, [1, 2], 0)  # type: ignore[arg-type]
     advice.on_exception(nobody, nobody, error)  # type: ignore[arg-type]
     assert error.__notes__[0].startswith(
-        "memory ran out on training batch 0: of unknown size. Lower the batch, "
+        "memory ran out on training batch 0: of unknown size. Raise trainer."
     )
 
 

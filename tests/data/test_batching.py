@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
-from data.batching import BatchLoader, TokenBatches
+from data.batching import BatchLoader, Layout, TokenBatches
 from zoo.batch import TranslationBatch
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(np.array)
@@ -19,7 +19,7 @@ def some_lengths(pairs: int = 500) -> NDArray[np.int64]:
 
 def epoch(batches: TokenBatches, number: int) -> list[list[int]]:
     batches.epoch = number
-    return [batch.tolist() for batch in batches]
+    return [part.rows.tolist() for part in batches]
 
 
 @settings(deadline=None, derandomize=True)
@@ -37,27 +37,38 @@ def test_every_pair_once_and_no_batch_too_full(
 
 
 @settings(deadline=None, derandomize=True)
-@given(LENGTHS, st.integers(1, 300), st.integers(1, 4))
-def test_replicas_share_all_pairs_in_equally_many_batches(
-    lengths: NDArray[np.int64], tokens: int, replicas: int
+@given(LENGTHS, st.integers(1, 300), st.integers(1, 4), st.integers(1, 3))
+def test_in_every_layout_the_same_batches_in_equally_many_parts(
+    lengths: NDArray[np.int64], tokens: int, processes: int, accumulated: int
 ) -> None:
-    if len(lengths) < replicas:
-        with pytest.raises(ValueError, match=f"{len(lengths)} items .* {replicas} processes"):
-            TokenBatches(lengths, tokens, seed=1, replicas=replicas)
+    if len(lengths) < processes:
+        with pytest.raises(ValueError, match=f"{len(lengths)} items .* {processes} processes"):
+            TokenBatches(lengths, tokens, seed=1, layout=Layout(processes))
         return
-    shares = [TokenBatches(lengths, tokens, seed=1, replicas=replicas, rank=rank) for rank in range(replicas)]
-    assert len({len(share) for share in shares}) == 1
+    alone = TokenBatches(lengths, tokens, seed=1)
+    shares = [
+        TokenBatches(lengths, tokens, seed=1, layout=Layout(processes, rank, accumulated))
+        for rank in range(processes)
+    ]
     for number in range(2):
-        made = [epoch(share, number) for share in shares]
-        assert {len(batches) for batches in made} == {len(shares[0])}
-        assert sorted(row for batches in made for batch in batches for row in batch) == list(
-            range(len(lengths))
-        )
+        whole = epoch(alone, number)
+        for share in shares:
+            share.epoch = number
+            assert len(list(share)) == len(share) == accumulated * len(whole)
+        made = [list(share) for share in shares]
+        for place, batch in enumerate(whole):
+            turns = range(accumulated * place, accumulated * (place + 1))
+            parts = [made[rank][turn] for turn in turns for rank in range(processes)]
+            assert [row for part in parts if part.share for row in part.rows.tolist()] == batch
+            assert all(part.rows.tolist() == batch[:1] for part in parts if not part.share)
+            # weighted so, the mean over parts is that of the batch
+            means = [part.share * (1 / lengths[part.rows, 1].mean()) for part in parts]
+            assert np.mean(means) == pytest.approx(len(batch) / lengths[batch, 1].sum())
 
 
 def test_evaluation_is_shared_without_a_pair_twice() -> None:
     shares = [
-        epoch(TokenBatches(some_lengths(), 200, seed=None, replicas=3, rank=rank), 0) for rank in range(3)
+        epoch(TokenBatches(some_lengths(), 200, seed=None, layout=Layout(3, rank)), 0) for rank in range(3)
     ]
     assert sorted(row for share in shares for batch in share for row in batch) == list(range(500))
 
@@ -97,25 +108,27 @@ def test_an_epoch_can_be_entered_in_its_middle() -> None:
     assert len(batches) == len(third)
 
 
-def test_the_place_counts_the_batches_of_this_process() -> None:
-    batches = TokenBatches(some_lengths(), 200, seed=1, replicas=3, rank=1)
-    whole = epoch(batches, 2)
-    batches.seek(2, 4)
-    assert epoch(batches, 2) == whole[4:]
+def test_a_place_in_an_epoch_is_the_same_in_every_layout() -> None:
+    whole = epoch(TokenBatches(some_lengths(), 200, seed=1), 2)
+    for rank in range(3):
+        batches = TokenBatches(some_lengths(), 200, seed=1, layout=Layout(3, rank, 2))
+        batches.seek(2, 4)
+        first = epoch(batches, 2)[0]
+        assert set(first) <= set(whole[4])
 
 
 def test_no_process_is_left_without_a_batch_to_evaluate() -> None:
-    few = [TokenBatches(some_lengths(4), 10_000, seed=None, replicas=3, rank=rank) for rank in range(3)]
-    assert sorted(row for share in few for batch in share for row in batch.tolist()) == [0, 1, 2, 3]
+    few = [TokenBatches(some_lengths(4), 10_000, seed=None, layout=Layout(3, rank)) for rank in range(3)]
+    assert sorted(row for share in few for part in share for row in part.rows.tolist()) == [0, 1, 2, 3]
     assert [len(share) for share in few] == [len(list(share)) for share in few] == [1, 1, 1]
     with pytest.raises(ValueError, match="2 items cannot be shared by 3 processes"):
-        TokenBatches(some_lengths(2), 10, seed=None, replicas=3)
+        TokenBatches(some_lengths(2), 10, seed=None, layout=Layout(3))
 
 
 def test_batches_are_filled_to_the_last_token_and_halved_for_processes() -> None:
     lengths = np.full((10, 2), 10)
     assert [len(batch) for batch in epoch(TokenBatches(lengths, 100, seed=1), 0)] == [10]
-    shares = [TokenBatches(lengths, 100, seed=1, replicas=2, rank=rank) for rank in range(2)]
+    shares = [TokenBatches(lengths, 100, seed=1, layout=Layout(2, rank)) for rank in range(2)]
     assert [len(batch) for share in shares for batch in epoch(share, 0)] == [5, 5]
 
 
@@ -128,7 +141,7 @@ def test_of_pairs_of_one_size_those_with_like_targets_come_together() -> None:
 @given(LENGTHS, st.integers(1, 100))
 def test_real_token_share(lengths: NDArray[np.int64], tokens: int) -> None:
     batches = TokenBatches(lengths, tokens, seed=None)
-    padded = sum(int(lengths[batch].max(axis=0).sum()) * len(batch) for batch in batches)
+    padded = sum(int(lengths[rows].max(axis=0).sum()) * len(rows) for _, rows, _ in batches)
     assert batches.real_token_share == pytest.approx(lengths.sum() / padded)
 
 

@@ -11,7 +11,7 @@ import torch
 from through_loaders import assert_every_item_once, shared
 from tokenizers import Tokenizer
 
-from data.batching import EpochRows
+from data.batching import Part
 from data.caption_set import Items, Wanted
 from data.captions import CaptionData
 from data.shapes import COLOURS, KINDS, RELATIONS, Scenes, Shapes
@@ -23,7 +23,7 @@ SIZES = {"train": 103, "val": 20, "test": 33}
 
 def items(count: int = 60, *, size: int = 48, seed: int = 1, split: str = "val", epoch: int = 0) -> Items:
     made = Shapes(train=100, validation=100, test=100).splits(Wanted(size, Path("unused"), seed))
-    return made[split].items(EpochRows(epoch, np.arange(count)), pixels=True)
+    return made[split].items(Part(epoch, np.arange(count)), pixels=True)
 
 
 def things(truth: dict[str, Any]) -> dict[str, Box]:
@@ -117,7 +117,7 @@ def test_what_is_learned_names_the_largest_first() -> None:
 def test_a_scene_depends_on_its_key_alone() -> None:
     whole = items(60, split="train", epoch=3)
     made = Shapes(train=100).splits(Wanted(48, Path("unused"), 1))["train"]
-    some = made.items(EpochRows(3, np.array([41, 7])), pixels=True)
+    some = made.items(Part(3, np.array([41, 7])), pixels=True)
     assert whole.pixels is not None
     assert some.pixels is not None
     assert (some.pixels == whole.pixels[[41, 7]]).all()

@@ -35,7 +35,7 @@ def shared(ready: Callable[[], DataModule], replicas: int, counts: list[int]) ->
     shares = []
     for rank in range(replicas):
         data = ready()
-        data.trainer = SimpleNamespace(world_size=replicas, global_rank=rank)  # type: ignore[assignment]
+        data.trainer = SimpleNamespace(world_size=replicas, global_rank=rank, accumulate_grad_batches=1)  # type: ignore[assignment]
         shares.append([list(loader) for loader in loaders(data)])
     assert len({len(train) for train, *_ in shares}) == 1, "or one process waits for ever"
     assert all(batches for share in shares for batches in share)

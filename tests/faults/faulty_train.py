@@ -2,8 +2,8 @@
 
 What: a signal's name (SIGKILL, SIGTERM, ...), or `raise`, `nan`, `memory`. Where: `step`, `validation`,
 `test` (batches, counted over the whole run from 1), `epoch` (its end), `write` (the middle of a checkpoint's
-writing) or `setup`. With `FAULT_SEED=s` only the run with that seed has it. Every start of a fit is a line in
-the run's fits.txt.
+writing) or `setup`. With `FAULT_SEED=s` only the run with that seed has it, with `FAULT_RANK=r` only that
+process of several. Every start of a fit is a line in the run's fits.txt.
 """
 
 import io
@@ -24,6 +24,7 @@ from zoo.runs import checkpoint_io
 WHAT, _, PLACE = os.environ.get("FAULT", "").partition("@")
 WHERE, _, NUMBER = PLACE.partition(":")
 SEED = os.environ.get("FAULT_SEED")
+RANK = os.environ.get("FAULT_RANK")
 reached: Counter[str] = Counter()
 seed: list[int] = []
 
@@ -31,6 +32,7 @@ seed: list[int] = []
 def strikes(where: str) -> bool:
     reached[where] += 1
     mine = SEED is None or str(seed[0]) == SEED
+    mine &= RANK is None or os.environ.get("LOCAL_RANK", "0") == RANK
     return bool(WHAT) and mine and where == WHERE and reached[where] == int(NUMBER)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from data.batching import EpochRows
+from data.batching import Part
 from data.image_set import ImageSet, LabelledImages, Split, numbered
 from data.images import ImageData
 from zoo.config.check import check
@@ -37,7 +37,7 @@ def test_a_step_on_a_hundred_pixels(configure: Callable[..., Config]) -> None:
     task = instantiate(config["task"], "task")(network=network, spec=data.spec)
     optimizer = torch.optim.SGD(task.parameters(), lr=0.1)
     before = [weight.clone() for weight in task.parameters()]
-    batch = data._splits["train"][EpochRows(0, np.arange(4))]
+    batch = data._splits["train"][Part(0, np.arange(4))]
     assert batch.images.shape == (4, 1, 100, 100)
     loss = task.training_step(batch, 0)
     loss.backward()

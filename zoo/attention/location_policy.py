@@ -7,6 +7,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from zoo.kernels.noise import normal_like, uniform
+
 
 class Look(NamedTuple):
     """A choice of places.
@@ -75,14 +77,14 @@ class LearnedPolicy(LocationPolicy):
         self.linear = nn.Linear(state_size, 2)
 
     def forward(self, state: Tensor, *, sample: bool) -> Look:
-        """See `LocationPolicy`; samples from torch's global generator."""
+        """See `LocationPolicy`; samples from `zoo.kernels.noise`."""
         # Densities are float32, whatever the mixed precision around.
         with torch.autocast(state.device.type, enabled=False):
             mean = self.linear(state.detach().to(self.linear.weight.dtype)).tanh()
         if not sample:
             return Look(mean.detach(), mean.detach())
         # Closed forms: `torch.distributions.Normal` costs a fifth of a small network's step.
-        drawn = torch.normal(mean.detach(), self.std)
+        drawn = mean.detach() + self.std * normal_like(mean.detach())
         scale = math.log(2 * math.pi * self.std**2)
         log_prob = (drawn - mean).square().sum(-1) * (-0.5 / self.std**2) - scale
         return Look(drawn.clamp(-1, 1), mean.detach(), log_prob, torch.full_like(log_prob, 1 + scale))
@@ -100,7 +102,7 @@ class RandomPolicy(LocationPolicy):
 
     def forward(self, state: Tensor, *, sample: bool) -> Look:
         """See `LocationPolicy`."""
-        drawn = state.new_empty(*state.shape[:-1], 2, dtype=torch.float32).uniform_(-1, 1)
+        drawn = 2 * uniform((*state.shape[:-1], 2), state.device) - 1
         return Look(drawn, drawn)
 
 

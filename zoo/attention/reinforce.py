@@ -70,7 +70,7 @@ class Baseline(nn.Module, ABC):
         """Expected rewards, broadcastable to `(B, T)`, from states `(B, T, D)` known before the sample."""
 
     def update(self, reward: Tensor) -> None:
-        """Learns from a batch's mean reward, a scalar, after the baseline was used on that batch."""
+        """Learns from a batch's mean reward, a scalar; for whoever trains to call once after each step."""
 
 
 class NoBaseline(Baseline):
@@ -206,7 +206,5 @@ class Reinforce(nn.Module):
             bonus = total(entropy)
             loss = loss - self.entropy_weight * bonus
         mean_reward = reward.sum() / steps
-        if self.training:
-            self.baseline.update(mean_reward)
         spread = torch.where(keep_mask, gain - gain.sum() / steps, 0.0).square().sum() / steps
         return ReinforceTerms(loss, reinforce, mse, bonus, mean_reward, spread.sqrt())

@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from zoo.attention.memory import Selected
 from zoo.attention.projection import Projection
 from zoo.attention.softmax import masked_log_softmax, masked_softmax
+from zoo.kernels.noise import gumbel_like, uniform
 from zoo.kernels.precision import at_least_float32
 
 
@@ -126,18 +127,18 @@ class Hard(Selection):
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
     ) -> Selected:
-        """See `Selection`; samples from torch's global generator."""
+        """See `Selection`; samples from `zoo.kernels.noise`."""
         log_probabilities = masked_log_softmax(scores, keep_mask)
         probabilities = _keep(log_probabilities.exp(), keep_mask)
         if not (self.training or self.sample_at_test):
             return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
         # The largest of log p_i + Gumbel noise is a sample of p: no sync, and no error for an empty row.
-        noisy = log_probabilities.detach() + _gumbel_like(log_probabilities)
+        noisy = log_probabilities.detach() + gumbel_like(log_probabilities)
         weights = _one_hot(noisy, keep_mask)
         # Sums of products, not look-ups: rows without a key have weights and probabilities 0, hence 0 here.
         log_prob = (weights * log_probabilities).sum(-1)
         if self.training and self.soft_share:
-            soft = torch.rand(weights.shape[:-1], device=weights.device) < self.soft_share
+            soft = uniform(weights.shape[:-1], weights.device) < self.soft_share
             weights = torch.where(soft.unsqueeze(-1), probabilities, weights)
             log_prob = log_prob.masked_fill(soft, 0.0)
         return Selected(
@@ -171,11 +172,11 @@ class GumbelHard(Selection):
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
     ) -> Selected:
-        """See `Selection`; samples from torch's global generator."""
+        """See `Selection`; samples from `zoo.kernels.noise`."""
         probabilities = masked_softmax(scores, keep_mask)
         if not self.training:
             return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
-        noisy = (scores + _gumbel_like(probabilities)) / self.temperature
+        noisy = (scores + gumbel_like(probabilities)) / self.temperature
         soft = masked_softmax(noisy, keep_mask)
         # In this order the forward value is one-hot to the last bit.
         weights = _one_hot(soft.detach(), keep_mask) + (soft - soft.detach())
@@ -288,9 +289,3 @@ def _one_hot(scores: Tensor, keep_mask: Tensor | None) -> Tensor:
     largest, index = scores.detach().max(-1, keepdim=True)
     # Clamping to [1, 1] gives 1, but leaves a NaN to be seen: an index alone would hide it.
     return _keep(torch.zeros_like(scores).scatter_(-1, index, largest.clamp(1, 1)), keep_mask)
-
-
-def _gumbel_like(scores: Tensor) -> Tensor:
-    """Independent standard Gumbel noise: minus the logarithm of an exponential variable."""
-    exponential = torch.empty_like(scores).exponential_()
-    return -exponential.clamp_min_(torch.finfo(scores.dtype).tiny).log_()

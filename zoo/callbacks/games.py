@@ -4,14 +4,13 @@ from pathlib import Path
 from typing import cast
 
 import lightning.pytorch as pl
-import numpy as np
 from matplotlib.figure import Figure
 
 from zoo.batch import CatchBatch
 from zoo.callbacks.figures import Figures
 from zoo.callbacks.fixed import require_few
-from zoo.figures import game_sheet, location_histogram
-from zoo.tasks.looking import BORDER
+from zoo.callbacks.glimpses import where_looked
+from zoo.figures import game_sheet
 from zoo.tasks.tracking import TrackingTask
 
 
@@ -45,9 +44,7 @@ class GameFigures(Figures):
             return {}
         drawn = items[: self._games]
         batch = trainer.datamodule.batch(split, [item["id"] for item in drawn])  # type: ignore[attr-defined]
-        image = task.spec.images
-        locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
         return {
             "games": game_sheet(dict(zip(batch.names, task.paths(batch), strict=True)), title=when),
-            "locations": location_histogram(locations, image.height, image.width, border=BORDER),
+            "locations": where_looked(items, task.spec.images),
         }

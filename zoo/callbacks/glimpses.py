@@ -1,7 +1,8 @@
 """Pictures of where the model looked."""
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import lightning.pytorch as pl
 import numpy as np
@@ -11,6 +12,7 @@ from zoo.batch import ImageBatch
 from zoo.callbacks.figures import Figures
 from zoo.callbacks.fixed import require_few
 from zoo.figures import glimpse_sheet, location_histogram
+from zoo.spec import ImageSpec
 from zoo.tasks.looking import BORDER
 from zoo.tasks.recognition import RecognitionTask
 
@@ -54,9 +56,13 @@ class GlimpseFigures(Figures):
             "right": [path for path in paths if path.prediction == path.label],
             "wrong": [path for path in paths if path.prediction != path.label],
         }
-        image = task.spec.images
-        locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
         return {
             "glimpses": glimpse_sheet(groups, title=when),
-            "locations": location_histogram(locations, image.height, image.width, border=BORDER),
+            "locations": where_looked(items, task.spec.images),
         }
+
+
+def where_looked(items: Sequence[Mapping[str, Any]], image: ImageSpec) -> Figure:
+    """A histogram of the `locations` of predictions, `(T, 2)` each, on images or boards of this size."""
+    locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
+    return location_histogram(locations, image.height, image.width, border=BORDER)

@@ -42,10 +42,10 @@ class MemoryAdvice(Callback):
             return
         data = trainer.datamodule  # type: ignore[attr-defined]
         size, *others = (_with_value(key, data) for key in self._keys or ("the batch",))
-        lower = f"Lower {size}, raising trainer.accumulate_grad_batches to keep the batch's effect"
+        cut = "Raise trainer.accumulate_grad_batches, which cuts the batch and keeps its effect"
         exception.add_note(
-            f"memory ran out on {self._batch}. {', or '.join([lower, *others])}; on a GPU bf16-mixed"
-            " precision halves what activations need"
+            f"memory ran out on {self._batch}. {', or '.join([cut, f'lower {size}', *others])}; on a GPU"
+            " bf16-mixed precision halves what activations need"
         )
 
     def _remember(self, stage: str, number: int, batch: Any) -> None:

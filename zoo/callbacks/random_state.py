@@ -1,5 +1,6 @@
 """Random numbers that go on after a resume where they were."""
 
+import logging
 import random
 from typing import Any
 
@@ -9,6 +10,8 @@ import torch
 import torch.distributed
 from lightning.pytorch import Callback
 
+log = logging.getLogger(__name__)
+
 State = dict[str, Any]
 
 
@@ -16,7 +19,8 @@ class RandomState(Callback):
     """Keeps every generator's state in the checkpoint, each process's own, and lets training alone use them.
 
     A validation gets a copy of the training's random numbers and gives them back, so that how often one
-    validates changes nothing else. A resumed fit gets those of the checkpoint.
+    validates changes nothing else. A resumed fit gets those of the checkpoint. Processes differ in dropout;
+    readings that are sampled belong to their items, see `zoo.kernels.noise`.
     """
 
     def __init__(self) -> None:
@@ -39,14 +43,17 @@ class RandomState(Callback):
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Takes this process's part; a checkpoint that is only tested changes nothing."""
-        if self._loaded is None:
-            return
-        if len(self._loaded) != trainer.world_size:
-            raise ValueError(
-                f"the checkpoint is one of {len(self._loaded)} processes, {trainer.world_size} shall go on: "
-                "give them as many devices as before"
+        states, rank, self._loaded = self._loaded or [], trainer.global_rank, None
+        if states and len(states) != trainer.world_size and trainer.is_global_zero:
+            log.warning(
+                "the checkpoint is one of %d processes, %d go on: batches and sampled readings stay those of"
+                " the run, dropout does not, and sums are rounded in another order",
+                *(len(states), trainer.world_size),
             )
-        self._resumed, self._loaded = self._loaded[trainer.global_rank], None
+        if rank < len(states):
+            self._resumed = states[rank]
+        elif rank:  # until here all have drawn the same numbers, to build the same model
+            torch.manual_seed(torch.initial_seed() * 1_000_003 + trainer.global_step * 1_009 + rank)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """For a validation that is done again before the first step."""

@@ -43,8 +43,12 @@ def refused(config: Config) -> list[Problem]:
     return trial.problems
 
 
-def placeholder(config: Config) -> DataSpec:
+def placeholder(config: Config, built: Any = None) -> DataSpec:
     """Stands in for what only the data knows. Sizes are arbitrary; the sides are equal where they will be.
+
+    Args:
+        config: complete.
+        built: the data module; None: it is built here if need be.
 
     Raises:
         ConfigError: data with images cannot be built, and only it knows their size.
@@ -52,7 +56,7 @@ def placeholder(config: Config) -> DataSpec:
     data = config["data"]
     longest = data.get("maximum_length", 2)
     if hasattr(locate(data[TARGET]), "placeholder"):
-        image: ImageSpec = instantiate(data, "data").placeholder()
+        image: ImageSpec = (built or instantiate(data, "data")).placeholder()
         said = text_spec(_vocabulary("word"), maximum_length=longest) if "tokenizer" in data else None
         return DataSpec("placeholder", None, said, test_hash="", vocabulary_hash="", image=image)
     joint = (data.get("tokenizer") or {}).get("joint", False)
@@ -85,7 +89,7 @@ class _Trial:
         self._steps("")
         if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
             self._steps("task")
-        spec = self._build("data", placeholder, self.config)
+        spec = self._build("data", placeholder, self.config, parts["data"])
         if parts["model"] and spec:
             with torch.device("meta"):
                 network = self._build("model", parts["model"], spec=spec)

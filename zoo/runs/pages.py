@@ -21,6 +21,7 @@ from pathlib import Path
 from zoo.figures.comparison import Score
 from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png
+from zoo.metrics import METRICS
 from zoo.metrics.seeds import summarise
 from zoo.runs.files import write_bytes, write_text
 from zoo.runs.tables import (
@@ -106,7 +107,8 @@ def _matrix(name: str, published: Sequence[Results], page: Path, project: Path) 
         metric = headline(rows)
         for split in splits_of(rows):
             where = data if split == "test" else f"{data} ({split})"
-            panels.append(Panel(f"{where}\n{metric}", _scores(rows, split), not metric.startswith("error")))
+            higher = bool(METRICS[metric].higher_is_better)
+            panels.append(Panel(f"{where}\n{metric}", _scores(rows, split), higher))
     write_bytes(picture, png(side_by_side(panels)))
     path = os.path.relpath(picture, page.parent)
     return f"\n![{name}: mean, interval and seeds of each mechanism]({path})\n{matrix(published)}"

@@ -35,7 +35,7 @@ _HASHED_GROUPS = ("attention", "selection", "model", "data", "task", "optimizer"
 # The run's seed orders the batches; a corpus has a seed of its own, which counts.
 _NOT_HASHED_DATA = ("seed", "num_workers", "worker_timeout", "train", "val", "test")
 """Files of one's own may lie anywhere; test_hash and vocabulary_hash tell what is in them."""
-# What the trainer contributes to the result: precision, budget, and how large a global batch is.
+# What the trainer contributes to the result: precision and budget.
 _HASHED_TRAINER = (
     "precision",
     "max_epochs",
@@ -44,10 +44,9 @@ _HASHED_TRAINER = (
     "limit_train_batches",
     "gradient_clip_val",
     "gradient_clip_algorithm",
-    "accumulate_grad_batches",
-    "devices",
-    "num_nodes",
 )
+# A batch is shared by all of them, so they change nothing; one hash tells of them as of one device.
+_LAYOUT = ("accumulate_grad_batches", "devices", "num_nodes")
 
 
 def results(
@@ -136,7 +135,7 @@ def hashed_config(config: Mapping[str, Any]) -> Any:
     if images := data.get("images"):
         data["images"] = {key: value for key, value in images.items() if key != "path"}
     chosen["data"] = data
-    chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER}
+    chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER} | dict.fromkeys(_LAYOUT, 1)
     if (share := trainer.get("limit_test_batches")) is not None:  # which all but trials leave alone
         chosen["limit_test_batches"] = share
     if averaging := (config.get("callbacks") or {}).get("averaging"):

@@ -5,18 +5,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from lightning.pytorch.utilities import rank_zero_only
 
-from zoo.config.frozen import moved, require_unused
+from zoo.config.frozen import FILE, moved, require_unused, thaw
 from zoo.runs import tensorboard
 from zoo.runs.checkpoint import CheckpointError, read_checkpoint
-from zoo.runs.files import remove_partials
+from zoo.runs.files import remove_partials, write_text
 from zoo.runs.metrics import rewind
 from zoo.runs.status import State, StatusFile
 
 LAST = Path("checkpoints") / "last.ckpt"
 
 _SHOWN = 10
+_WHERE = ("accelerator", "devices", "num_nodes", "strategy", "use_distributed_sampler")
 
 
 class CannotResume(ValueError):
@@ -76,7 +78,7 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
         trained = read_checkpoint(last).config
     except CheckpointError as error:
         raise CannotResume(f"{error}; delete it to begin at the beginning") from error
-    changes = list(differences(moved(trained, folder), config))
+    changes = list(differences(_anywhere(moved(trained, folder)), _anywhere(config)))
     if changes:
         shown = "".join(f"\n  - {change}" for change in changes[:_SHOWN])
         more = f"\n  and {len(changes) - _SHOWN} more" if len(changes) > _SHOWN else ""
@@ -85,6 +87,35 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
             "Put it back to go on, or train the new configuration in a new folder"
         )
     return last
+
+
+def change_devices(folder: Path, devices: int) -> None:
+    """Makes a stopped run go on with another number of devices: writes that into its config.yaml.
+
+    Args:
+        folder: the run's.
+        devices: how many on each machine.
+
+    Raises:
+        CannotResume: it is being run.
+        ConfigError: its config.yaml cannot be read.
+        OSError: it cannot be written.
+    """
+    path = folder / FILE
+    status = StatusFile(folder)
+    if status.path.exists() and status.read().state is State.RUNNING:
+        raise CannotResume(f"{folder} is being run")
+    _, config = thaw(path)
+    together = devices > 1 or config["trainer"].get("num_nodes", 1) > 1
+    strategy = {"strategy": "ddp", "use_distributed_sampler": False} if together else {"strategy": "auto"}
+    config["trainer"] |= {"devices": devices, **strategy}
+    write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+
+
+def _anywhere(config: Mapping[str, Any]) -> dict[str, Any]:
+    """All but where a run trains, which may change."""
+    trainer = {key: value for key, value in config["trainer"].items() if key not in _WHERE}
+    return {**config, "trainer": trainer}
 
 
 def start_over(folder: Path) -> None:

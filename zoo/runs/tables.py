@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from zoo.metrics import METRICS
 from zoo.metrics.seeds import seed_difference, summarise
 from zoo.runs.comparison.names import label, speed_unit
 
@@ -170,7 +171,7 @@ def _columns(rows: Sequence[Results]) -> list[_Column]:
 
     def measured(split: str, metric: str) -> _Column:
         head = metric if split == "test" else f"{metric} ({split})"
-        best = min if metric.startswith("error") else max
+        best = max if METRICS[metric].higher_is_better else min
         return _Column(head, lambda row: row.get(split, {}).get(metric), _digits(metric), best)
 
     unit = speed_unit(rows[0]["per_second"])

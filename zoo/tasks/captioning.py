@@ -187,7 +187,7 @@ class CaptioningTask(WritingTask):
 
     # Training
 
-    def training_step(self, batch: CaptionBatch, _: int) -> Tensor:
+    def loss_of(self, batch: CaptionBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """Cross-entropy, the doubly stochastic penalty, and the REINFORCE term where readings are sampled."""
         self.network.encoder.begin_epoch(self.current_epoch)
         inputs, labels = decoder_pair(batch.captions)
@@ -200,8 +200,7 @@ class CaptioningTask(WritingTask):
         if self.doubly_stochastic and alpha is not None:
             terms["doubly_stochastic"] = doubly_stochastic_penalty(alpha.float(), labels.keep_mask)
             loss = loss + self.doubly_stochastic * per_token(terms["doubly_stochastic"], labels)
-        self.note_terms(loss, terms)
-        return loss
+        return loss, terms
 
     def _grid(self, batch: CaptionBatch) -> Tensor:
         if batch.features is not None:
@@ -215,14 +214,14 @@ class CaptioningTask(WritingTask):
         """See `Task`."""
         return CaptionScores()
 
-    def _evaluate(self, split: str, batch: CaptionBatch, search: Search) -> None:
+    def _evaluate(self, split: str, batch: CaptionBatch) -> None:
         scores = cast(CaptionScores, self.scores[split])
         inputs, labels = decoder_pair(batch.captions)
         grid = self._grid(batch)
         memory = self.network.encode(grid)
         nll = self._cross_entropy(self.network.decode(memory, inputs).features, labels)
         scores.teacher_forced.update(nll, labels.lengths.sum())
-        best = [hypotheses[0] for hypotheses in self._search(search, grid, memory)]
+        best = [hypotheses[0] for hypotheses in self._search(self._search_of(split), grid, memory)]
         texts = [self.target_codec.decode(hypothesis.ids) for hypothesis in best]
         maps = [_maps(hypothesis, grid) for hypothesis in best]
         scores.update(texts, batch.references, batch.truths, maps)

@@ -114,7 +114,7 @@ class RecognitionTask(Task):
 
     # Training
 
-    def training_step(self, batch: ImageBatch, _: int) -> Tensor:
+    def loss_of(self, batch: ImageBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """The hybrid loss of M sampled episodes with each image."""
         recognised = self.network.recognise(batch.images, episodes=self.episodes, sample=True)
         logits = recognised.logits.flatten(0, 1)
@@ -124,8 +124,7 @@ class RecognitionTask(Task):
         if self.reinforce is not None:
             terms |= self._reinforce_terms(self.reinforce, recognised, logits.argmax(-1) == labels)
             loss = loss + self.weight * terms.pop("reinforce_loss")
-        self.note_terms(loss, terms)
-        return loss
+        return loss, terms
 
     def _reinforce_terms(
         self, reinforce: Reinforce, recognised: Recognised, right: Tensor
@@ -151,14 +150,6 @@ class RecognitionTask(Task):
     def new_scores(self, split: str) -> RecognitionScores:
         """See `Task`; ten samples are ten times the work, so validations do without."""
         return RecognitionScores((1,) if split == "val" else (1, 10), glimpses=self.policy is not None)
-
-    def validation_step(self, batch: ImageBatch, _: int) -> None:
-        """Every error of a batch."""
-        self._evaluate("val", batch)
-
-    def test_step(self, batch: ImageBatch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Every error of a batch."""
-        self._evaluate(self.test_splits[dataloader_idx], batch)
 
     def _evaluate(self, split: str, batch: ImageBatch) -> None:
         scores = cast(RecognitionScores, self.scores[split])

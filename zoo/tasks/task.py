@@ -11,6 +11,9 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
+from zoo.attention import MovingAverageBaseline
+from zoo.kernels.noise import keyed
+
 
 class Scores(nn.Module, ABC):
     """The metrics of one split."""
@@ -58,6 +61,11 @@ class Task(pl.LightningModule, ABC):
         self.predictions: dict[str, list[dict[str, Any]]] = {}
         self.terms: dict[str, Tensor] = {}
         self._evaluated = "val"  # the split that was evaluated last
+        self._parts: list[
+            dict[str, Tensor]
+        ] = []  # the terms of each part of the batch, as far as it was seen
+        self._stepped = True  # what comes next is the first part of a batch
+        self._seed = torch.initial_seed()  # the same in all processes while they build their models
 
     @abstractmethod
     def new_scores(self, split: str) -> Scores:
@@ -103,14 +111,64 @@ class Task(pl.LightningModule, ABC):
         for split in ["val"] if stage in ("fit", "validate") else self.test_splits:
             self.scores[split] = self.new_scores(split)
 
-    def note_terms(self, loss: Tensor, terms: Mapping[str, Tensor]) -> None:
-        """Keeps what a training step's loss was made of, to be logged and shown."""
-        self.terms = {name: term.detach() for name, term in {"loss": loss, **terms}.items()}
+    # Training
+
+    def training_step(self, batch: Any, batch_idx: int) -> Tensor:
+        """The loss of a batch, or of a part so weighted that the mean over all parts is that of the batch.
+
+        Random readings and choices belong to their items, dropout to the process.
+        """
+        with keyed(batch.index, self._seed, self.current_epoch):
+            loss, terms = self.loss_of(batch)
+        self._note({"loss": loss, **terms}, batch.share)
+        weighted: Tensor = loss * batch.share
+        return weighted
+
+    @abstractmethod
+    def loss_of(self, batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of a batch to train on, a mean over items or tokens, and its terms by name."""
+
+    def _note(self, terms: Mapping[str, Tensor], share: float) -> None:
+        """Keeps what the step's loss is made of, to be logged and shown: the mean over its parts."""
+        if self._stepped:
+            self._parts, self._stepped = [], self._trainer is None  # without one, every call is a step
+        self._parts.append({name: term.detach() * share for name, term in terms.items()})
+        self.terms = self._parts[0]
+        if len(self._parts) > 1:
+            self.terms = {name: torch.stack([part[name] for part in self._parts]).mean(0) for name in terms}
 
     def on_train_batch_end(self, *_: object) -> None:
-        """Logs the terms at steps that are logged: with those of all, Lightning is busy for milliseconds."""
+        """After a step, lets averages of rewards learn, and logs the terms where it is time.
+
+        With those of all steps, Lightning is busy for milliseconds.
+        """
+        if self.trainer.fit_loop.epoch_loop._should_accumulate():
+            return
+        self._stepped = True
+        for part in self.modules():
+            if isinstance(part, MovingAverageBaseline):
+                part.update(self.trainer.strategy.reduce(self.terms["reward"].clone(), reduce_op="mean"))
         if self.trainer._logger_connector.should_update_logs:
-            self.log_dict({f"train/{name}": term for name, term in self.terms.items()}, batch_size=1)
+            terms = {f"train/{name}": term for name, term in self.terms.items()}
+            self.log_dict(terms, batch_size=1, sync_dist=self.trainer.world_size > 1)
+
+    # Evaluation
+
+    def validation_step(self, batch: Any, batch_idx: int) -> None:
+        """Measures a batch."""
+        self._measure("val", batch)
+
+    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
+        """Measures a batch."""
+        self._measure(self.test_splits[dataloader_idx], batch)
+
+    def _measure(self, split: str, batch: Any) -> None:
+        with keyed(batch.index, self._seed):  # so that what is sampled depends on no batch
+            self._evaluate(split, batch)
+
+    @abstractmethod
+    def _evaluate(self, split: str, batch: Any) -> None:
+        """Updates a split's scores with a batch and keeps its predictions."""
 
     def on_validation_epoch_start(self) -> None:
         """Forgets the last validation's predictions."""

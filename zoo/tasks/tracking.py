@@ -12,6 +12,7 @@ from torchmetrics import MeanMetric
 
 from zoo.attention import Baseline, LocationPolicy, Reinforce, reward_to_go
 from zoo.batch import CatchBatch
+from zoo.kernels.noise import gumbel_like
 from zoo.metrics import CatchRate, StandardError
 from zoo.networks.ram import Glimpsed
 from zoo.spec import DataSpec
@@ -154,7 +155,8 @@ class TrackingTask(Task):
         for glimpsed in self.network.episode(game.observe, game.steps, sample=sample):
             logits = self.network.action(glimpsed.hidden[:, 0]).float()
             actions = Categorical(logits=logits, validate_args=False)  # whose check would wait for the device
-            chosen = actions.sample() if sample else logits.argmax(-1)
+            # The largest of log p + Gumbel noise is a sample of p.
+            chosen = (logits + gumbel_like(logits) if sample else logits).argmax(-1)
             played.glimpses.append(glimpsed)
             played.actions.append(actions)
             played.chosen.append(chosen)
@@ -163,13 +165,12 @@ class TrackingTask(Task):
 
     # Training
 
-    def training_step(self, batch: CatchBatch, _: int) -> Tensor:
+    def loss_of(self, batch: CatchBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """REINFORCE on sampled locations and actions of whole games."""
         played = self.play(batch, sample=True)
         loss, terms = self.loss(played)
         terms["catch_rate"] = played.caught.mean() / batch.columns.shape[1]
-        self.note_terms(loss, terms)
-        return loss
+        return loss, terms
 
     def loss(self, played: Played) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss, and its terms by name: those of the actions end with `_actions`.
@@ -205,14 +206,6 @@ class TrackingTask(Task):
     def new_scores(self, split: str) -> TrackingScores:
         """See `Task`."""
         return TrackingScores()
-
-    def validation_step(self, batch: CatchBatch, _: int) -> None:
-        """Plays a batch."""
-        self._evaluate("val", batch)
-
-    def test_step(self, batch: CatchBatch, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """Plays a batch."""
-        self._evaluate(self.test_splits[dataloader_idx], batch)
 
     def _evaluate(self, split: str, batch: CatchBatch) -> None:
         scores = cast(TrackingScores, self.scores[split])

@@ -195,12 +195,10 @@ class TranslationTask(WritingTask):
         self.spec, self.source_codec = spec, TextCodec(spec.source)
         self.replace_unknown = replace_unknown
 
-    def training_step(self, batch: TranslationBatch, _: int) -> Tensor:
+    def loss_of(self, batch: TranslationBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
         inputs, labels = decoder_pair(batch.target)
-        loss, terms = self._loss(self.network.decode(self.network.encode(batch.source), inputs), labels)
-        self.note_terms(loss, terms)
-        return loss
+        return self._loss(self.network.decode(self.network.encode(batch.source), inputs), labels)
 
     # Evaluation
 
@@ -208,13 +206,13 @@ class TranslationTask(WritingTask):
         """See `Task`."""
         return TranslationScores(self.spec)
 
-    def _evaluate(self, split: str, batch: TranslationBatch, search: Search) -> None:
+    def _evaluate(self, split: str, batch: TranslationBatch) -> None:
         scores = cast(TranslationScores, self.scores[split])
         inputs, labels = decoder_pair(batch.target)
         memory = self.network.encode(batch.source)
         nll = self._cross_entropy(self.network.decode(memory, inputs).features, labels)
         scores.teacher_forced.update(nll, labels.lengths.sum())
-        best = [hypotheses[0] for hypotheses in self._search(search, batch.source, memory)]
+        best = [hypotheses[0] for hypotheses in self._search(self._search_of(split), batch.source, memory)]
         texts = [
             self._text(hypothesis, raw, length)
             for hypothesis, raw, length in zip(

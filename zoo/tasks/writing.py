@@ -1,6 +1,5 @@
 """Writing: what tasks have in common whose networks write a text one token at a time."""
 
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NotRequired, Protocol, TypedDict
 
@@ -156,17 +155,9 @@ class WritingTask(Task):
 
     # Evaluation
 
-    def validation_step(self, batch: Any, _: int) -> None:
-        """Greedy search, as cheap as validation must be."""
-        self._evaluate("val", batch, Greedy())
-
-    def test_step(self, batch: Any, batch_idx: int, dataloader_idx: int = 0) -> None:
-        """The configured search."""
-        self._evaluate(self.test_splits[dataloader_idx], batch, self.decoding)
-
-    @abstractmethod
-    def _evaluate(self, split: str, batch: Any, search: Search) -> None:
-        """Scores a batch and keeps its predictions."""
+    def _search_of(self, split: str) -> Search:
+        """Greedy search for validation, which must be cheap; the configured one for tests."""
+        return Greedy() if split == "val" else self.decoding
 
     def _keep_predictions(
         self,

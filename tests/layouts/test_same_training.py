@@ -1,0 +1,130 @@
+"""The same training on one device, on several, and in parts one after another: losses, weights, metrics."""
+
+import os
+import socket
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import lightning.pytorch as pl
+import pytest
+import torch
+
+from tests.conftest import CONF
+from zoo.callbacks import RandomState
+from zoo.config import resolvers
+from zoo.config.compose import compose_jobs
+from zoo.config.instantiate import instantiate
+
+STEPS = 5
+SMALL = [
+    "trainer.precision=32-true",
+    "optimizer.lr=0.01",
+    "scheduler.warmup_steps=1",
+    "trainer.log_every_n_steps=1",
+]
+ROWS = [f"data.corpus.{split}={rows}" for split, rows in (("train", 200), ("validation", 13), ("test", 13))]
+TRANSLATING = ["data.batch_tokens=301", "model.dropout=0.0", *ROWS]
+SCENES = ["data.batch_size=13", "data.captions.train=100", "data.captions.validation=13"]
+CASES = {
+    "luong": ["experiment=reverse", "model.hidden_size=16", "model.embedding_size=16", *TRANSLATING],
+    "hard": ["experiment=reverse", "selection=hard", "model.hidden_size=16", *TRANSLATING],
+    "gumbel": ["experiment=reverse", "selection=gumbel_hard", "model.hidden_size=16", *TRANSLATING],
+    "transformer": ["experiment=reverse_transformer", "task.label_smoothing=0.1", *TRANSLATING],
+    "hard heads": ["experiment=reverse_transformer", "selection=gumbel_hard", *TRANSLATING],
+    "captions": ["experiment=shapes_soft", *SCENES],
+    "hard captions": ["experiment=shapes_hard", *SCENES],
+    "ram": ["experiment=ram_digits", "data.batch_size=13", "task.episodes=2"],
+    "fully connected": ["experiment=fc_mnist", "data=digits", "data.batch_size=13"],
+    "tracking": ["experiment=ram_tracking", "data.batch_size=13", "data.validation_games=13"],
+}
+
+
+class Outcome(NamedTuple):
+    """What a training came to: the loss of each step, a number for all weights, validation metrics."""
+
+    losses: list[float]
+    weights: float
+    metrics: dict[str, float]
+    predictions: list[Any]
+
+
+class _Losses(pl.Callback):
+    def __init__(self) -> None:
+        self.seen: list[float] = []
+
+    def on_train_batch_end(self, trainer: pl.Trainer, task: Any, *_: object) -> None:
+        if len(self.seen) < trainer.global_step:
+            self.seen.append(float(trainer.strategy.reduce(task.terms["loss"].clone(), reduce_op="mean")))
+
+
+def train(overrides: list[str], folder: Path, *, processes: int = 1, accumulated: int = 1) -> Outcome:
+    """Some steps of a training, and a validation."""
+    resolvers.register()
+    line = [*overrides, *SMALL, f"paths.runs_dir={folder}", f"paths.cache_dir={folder}"]
+    (job,) = compose_jobs(CONF, line, False)
+    config = job.config
+    pl.seed_everything(3, verbose=False)
+    data = instantiate(config["data"], "data")
+    data.prepare_data()
+    data.setup()
+    network = instantiate(config["model"], "model")(spec=data.spec)
+    task = instantiate(config["task"], "task")(network=network, spec=data.spec)
+    losses = _Losses()
+    settings: dict[str, Any] = {"logger": False, "enable_progress_bar": False, "enable_checkpointing": False}
+    settings |= {"max_steps": STEPS, "limit_val_batches": 0, "check_val_every_n_epoch": None}
+    settings |= {"accumulate_grad_batches": accumulated, "devices": processes, "val_check_interval": None}
+    if processes > 1:
+        settings |= {"strategy": "ddp", "use_distributed_sampler": False}
+    trainer = instantiate(config["trainer"], "trainer")(callbacks=[losses, RandomState()], **settings)
+    trainer.fit(task, datamodule=data)
+    trainer.limit_val_batches = 1.0
+    (found,) = trainer.validate(task, datamodule=data, verbose=False)
+    weights = sum(float(weight.double().abs().sum()) for weight in task.parameters())
+    return Outcome(losses.seen, weights, found, task.predictions["val"])
+
+
+def as_one_of_two(rank: int, port: int, case: list[str], folder: Path) -> Outcome:
+    """A training in one of two processes; Lightning finds them already started."""
+    torch.set_num_threads(1)
+    os.environ |= {"LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
+    return train(case, folder, processes=2)
+
+
+@pytest.fixture(scope="module")
+def in_two_processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[list[str]], Outcome]]:
+    """Trains a case in two processes, which live until the last test."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    folder, spawn = tmp_path_factory.mktemp("together"), get_context("spawn")
+
+    def trained(case: list[str]) -> Outcome:
+        tasks = [process.submit(as_one_of_two, rank, port, case, folder) for rank, process in enumerate(pair)]
+        first, second = (task.result() for task in tasks)
+        assert first.weights == second.weights, "one model"
+        return first
+
+    with ProcessPoolExecutor(1, spawn) as one, ProcessPoolExecutor(1, spawn) as other:
+        pair = one, other
+        yield trained
+
+
+QUICK = ("hard", "transformer", "hard captions", "ram")
+
+
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
+)
+def test_two_processes_and_parts_in_turn_train_as_one(
+    name: str, in_two_processes: Callable[[list[str]], Outcome], tmp_path: Path
+) -> None:
+    alone = train(CASES[name], tmp_path)
+    assert len(alone.losses) == STEPS
+    for other in (train(CASES[name], tmp_path, accumulated=3), in_two_processes(CASES[name])):
+        assert other.losses == pytest.approx(alone.losses, abs=1e-5)
+        assert other.weights == pytest.approx(alone.weights, rel=1e-5)
+        assert other.metrics == pytest.approx(alone.metrics, rel=1e-4, abs=1e-4)
+        assert [item["id"] for item in other.predictions] == [item["id"] for item in alone.predictions]
