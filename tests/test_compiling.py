@@ -31,7 +31,9 @@ from zoo.runs.results import config_hash
 
 ROOT = Path(__file__).parents[1]
 NETWORKS = ROOT / "tests" / "networks"
-MOST_GRAPHS = 5
+SAMPLING = ("hard", "gumbel", "ram")
+"""In names of networks whose graphs are cut where numbers are drawn."""
+MOST_GRAPHS = 14
 """Of a whole network, however many lengths there are; first steps, of empty states, have their own."""
 
 
@@ -56,7 +58,7 @@ def problems(found: dict[str, dict[str, Any]], tolerance: float) -> dict[str, di
         for name, one in found.items()
         if one["worst"] > tolerance
         or not one["same_names"]
-        or one["breaks"]
+        or (one["breaks"] and not any(word in name for word in SAMPLING))
         or one["refused"]
         or not 1 <= one["graphs"] <= MOST_GRAPHS
     }

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple, TypeVar
 import torch
 from torch import nn
 
+from zoo.kernels import noise
+
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _REMEMBERED = 1000
@@ -56,6 +58,8 @@ def compile_in_place(network: nn.Module, backend: str = "inductor") -> None:
     torch._dynamo.config.allow_rnn = True
     # Sizes that happen to be equal in one batch are not so in the next.
     torch.fx.experimental._config.use_duck_shape = False
+    # Keyed noise counts its drawings, and each number would be another graph.
+    noise.keyed_uniform = torch._dynamo.disable(noise.keyed_uniform)
     torch._dynamo.utils.clear_compilation_metrics()
     torch._dynamo.utils.set_compilation_metrics_limit(_REMEMBERED)
     for part, name in list(compilable_methods(network)):

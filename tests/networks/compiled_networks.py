@@ -18,6 +18,7 @@ from zoo.attention import Additive, Dot, GumbelHard, Hard, LearnedPolicy, Soft
 from zoo.batch import Padded
 from zoo.compiling import compilable, compilations, compile_in_place
 from zoo.kernels import Dropout
+from zoo.kernels.noise import keyed
 from zoo.networks.encoders import Compact
 from zoo.networks.image_classifiers import Convolutional, FullyConnected
 from zoo.networks.positions import Sinusoidal
@@ -104,13 +105,15 @@ def trained(network: nn.Module, number: int) -> dict[str, Tensor]:
     network.zero_grad()
     rows, length = 3 + number % 4, 3 + number
     if hasattr(network, "recognise"):
-        recognised = network.recognise(torch.rand(rows, 3, 12, 16), episodes=2, sample=True)
+        with keyed(torch.arange(rows), number):
+            recognised = network.recognise(torch.rand(rows, 3, 12, 16), episodes=2, sample=True)
         outputs = recognised.logits
         log_probs = [glimpsed.look.log_prob.sum() for glimpsed in recognised.glimpses]
     else:
         captions = isinstance(network, ShowAttendTell)
         source = network.annotate(torch.rand(rows, 3, 12, 16)) if captions else text(rows, length + 2, 11)
-        decoded = network.decode(network.encode(source), text(rows, length, 13))
+        with keyed(torch.arange(rows), number):
+            decoded = network.decode(network.encode(source), text(rows, length, 13))
         outputs = network.logits(decoded.features)
         log_probs = [] if decoded.log_prob is None else [decoded.log_prob.sum()]
     sum([outputs.log_softmax(-1)[..., 1].sum(), *log_probs]).backward()
