@@ -73,7 +73,7 @@ def test_graphs_hold_what_networks_do() -> None:
 
 @pytest.mark.slow
 def test_every_network_at_ten_lengths() -> None:
-    found = compared("aot_eager", 10)
+    found = compared("eager", 10)
     assert len(found) > 25
     assert not problems(found, 1e-5)
 
