@@ -1,5 +1,6 @@
 """What the data modules of all tasks share: batches, their place in the epoch, the specification."""
 
+import logging
 from typing import Any
 
 from lightning.pytorch import LightningDataModule
@@ -7,6 +8,8 @@ from torch.utils.data import Dataset
 
 from data.batching import Batches, BatchLoader, Layout
 from zoo.spec import DataSpec, ImageSpec
+
+_log = logging.getLogger(__name__)
 
 
 class DataModule(LightningDataModule):
@@ -54,8 +57,19 @@ class DataModule(LightningDataModule):
 
     def train_dataloader(self) -> BatchLoader[Any]:
         """Batches in an order of their own for each epoch; after `load_state_dict`, from its place on."""
-        loader = self._loader("train", seed=self.seed)
+        loader, layout = self._loader("train", seed=self.seed), self._layout
         loader.batches.seek(*self._place)
+        if layout.parts > 1 and not layout.rank:
+            sizes = [
+                f"{name}={getattr(self, name)}"
+                for name in ("batch_tokens", "batch_size")
+                if hasattr(self, name)
+            ]
+            _log.info(
+                "a batch (%s) is cut into %d parts for %d processes, %d for each in turn; optimizer.lr is"
+                " that of the whole batch",
+                *(", ".join(sizes), layout.parts, layout.processes, layout.accumulated),
+            )
         return loader
 
     def val_dataloader(self) -> BatchLoader[Any]:
@@ -78,17 +92,20 @@ class DataModule(LightningDataModule):
         """Keeps the place for `train_dataloader`, which the trainer calls later."""
         self._place = (int(state_dict["epoch"]), int(state_dict["batches"]))
 
+    @property
+    def _layout(self) -> Layout:
+        if self.trainer is None:
+            return Layout()
+        return Layout(self.trainer.world_size, self.trainer.global_rank, self.trainer.accumulate_grad_batches)
+
     def _batches(self, split: str, seed: int | None, layout: Layout) -> Batches:
         """The batches of a split; see `Batches`."""
         raise NotImplementedError
 
     def _loader(self, split: str, seed: int | None) -> BatchLoader[Any]:
-        layout = Layout()
-        if trainer := self.trainer:
-            layout = Layout(trainer.world_size, trainer.global_rank, trainer.accumulate_grad_batches)
         return BatchLoader(
             self._splits[split],
-            self._batches(split, seed, layout),
+            self._batches(split, seed, self._layout),
             workers=self.num_workers,
             worker_timeout=self.worker_timeout,
         )

@@ -11,6 +11,7 @@ SOURCES = sorted([*PROJECT.glob("zoo/**/*.py"), *PROJECT.glob("data/**/*.py"), P
 STANDARD = {
     "abc",
     "collections",
+    "contextlib",
     "dataclasses",
     "functools",
     "inspect",

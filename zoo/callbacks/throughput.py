@@ -20,8 +20,9 @@ Batch = TranslationBatch | ImageBatch | CatchBatch | CaptionBatch
 class Throughput(Callback):
     """Logs speed, learning rate, gradient norm and memory; keeps the totals for results.json.
 
-    What is counted, a batch says itself (`amounts`). Only time spent on training counts (data
-    loading included, validation excluded). Counts stay on the device between two logged steps.
+    What is counted, a batch says itself (`amounts`), and that over all processes that train together. Only
+    time spent on training counts (data loading included, validation excluded). Counts stay on the device
+    between two logged steps.
 
     Attributes:
         seconds: wall-clock time of the fit so far, validation included.
@@ -141,7 +142,13 @@ class Throughput(Callback):
     def _close_window(self, pl_module: pl.LightningModule) -> dict[str, Tensor | float]:
         """Adds what was counted since the last call to the totals and returns it as values to log."""
         # Waits for the device: the clock is right after it.
-        amounts, real = {name: int(amount) for name, amount in self._amounts.items()}, int(self._real)
+        counted = [*self._amounts.values(), self._real, self._positions]
+        trainer = pl_module.trainer
+        if trainer.world_size > 1:  # each process counts what it computes
+            counts = torch.tensor([int(count) for count in counted], device=pl_module.device)
+            counted = trainer.strategy.reduce(counts, reduce_op="sum").tolist()
+        *found, real, positions = (int(count) for count in counted)
+        amounts = dict(zip(self._amounts, found, strict=True))
         now = time.perf_counter()
         seconds = self._window_seconds + now - self._mark
         self._mark, self.seconds = now, self._earlier_seconds + now - self._began
@@ -152,8 +159,8 @@ class Throughput(Callback):
         }
         if seconds > 0:
             values |= {f"train/{name}_per_second": amount / seconds for name, amount in amounts.items()}
-        if self._positions:
-            values["train/real_token_share"] = real / self._positions
+        if positions:
+            values["train/real_token_share"] = real / positions
         self._training_seconds += seconds
         for name, amount in amounts.items():
             self._totals[name] = self._totals.get(name, 0) + amount
