@@ -19,7 +19,7 @@ import lightning.pytorch as pl
 from lightning.pytorch.loggers import Logger
 from omegaconf import DictConfig
 
-from zoo.callbacks import SelfDescription, Throughput
+from zoo.callbacks import Compiling, SelfDescription, Throughput
 from zoo.callbacks.final_validation import FinalValidation
 from zoo.config import ConfigError, resolvers
 from zoo.config.check import check
@@ -119,6 +119,8 @@ def fit_and_test(
     callbacks = list(instantiate(config["callbacks"], "callbacks").values())
     throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
     callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
+    if config.get("compile"):
+        callbacks.append(Compiling())
     # In inference mode autocast would cast all weights again at every step of a search.
     trainer = instantiate(config["trainer"], "trainer")(
         logger=loggers,

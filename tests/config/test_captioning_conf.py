@@ -46,6 +46,10 @@ def composed(line: str, values: dict[str, Any]) -> Config:
         ("data=flickr8k", {}),
         (STORED, {}),
         (STORED, {"data.features": None, "model.encoder.fine_tune_from_epoch": 3}),
+        (
+            f"{STORED} trainer=ddp_cpu trainer.strategy=ddp_find_unused_parameters_true",
+            {"data.features": None, "model.encoder.fine_tune_from_epoch": 3},
+        ),
     ],
 )
 def test_fits_together(line: str, values: dict[str, Any]) -> None:
@@ -60,6 +64,12 @@ def test_fits_together(line: str, values: dict[str, Any]) -> None:
             {},
             "attention.maximum_length: Location: maximum_length=12 is less than the 6 x 6 places of the "
             "encoder's grid; give at least 36",
+        ),
+        (
+            f"{STORED} trainer=ddp_cpu",
+            {"data.features": None, "model.encoder.fine_tune_from_epoch": 3},
+            "trainer.strategy: ddp waits for gradients of the encoder, which has none before epoch 3 "
+            "(model.encoder.fine_tune_from_epoch): take trainer.strategy=ddp_find_unused_parameters_true",
         ),
         ("selection=hard", {"task.reinforce": None}, "which only task.reinforce can train"),
         ("selection=hard", {"task.reinforce.weight": 0}, "task.reinforce.weight: must be above 0, got 0"),

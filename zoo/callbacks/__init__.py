@@ -3,6 +3,7 @@
 from zoo.callbacks.alignments import AlignmentFigures
 from zoo.callbacks.averaging import CheckpointAveraging
 from zoo.callbacks.captions import CaptionFigures
+from zoo.callbacks.compiling import Compiling
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
 from zoo.callbacks.games import GameFigures
 from zoo.callbacks.glimpses import GlimpseFigures
@@ -22,6 +23,7 @@ __all__ = [
     "CaptionFigures",
     "CaptionTable",
     "CheckpointAveraging",
+    "Compiling",
     "Diverged",
     "DivergenceGuard",
     "GameFigures",

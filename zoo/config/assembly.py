@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from zoo.compiling import compilable_methods
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
@@ -92,11 +93,19 @@ class _Trial:
         if parts["model"] and spec:
             with torch.device("meta"):
                 network = self._build("model", parts["model"], spec=spec)
+                if network is not None:
+                    self._compilable(network)
                 if network is not None and parts["task"]:
                     self._build("task", parts["task"], network=network, spec=spec)
         if parts["trainer"] and parts["callbacks"] is not None and parts["logger"] is not None:
             loggers, callbacks = list(parts["logger"].values()), list(parts["callbacks"].values())
             self._build("trainer", parts["trainer"], logger=loggers, callbacks=callbacks)
+
+    def _compilable(self, network: torch.nn.Module) -> None:
+        """What is asked for must change something."""
+        if self.config.get("compile") and not any(compilable_methods(network)):
+            message = "true changes nothing: no part of this model gains by being compiled; leave it out"
+            self.problems.append(Problem("compile", message))
 
     def _steps(self, holder: str) -> None:
         """One step of optimiser and schedule: some refuse only then."""

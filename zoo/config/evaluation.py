@@ -36,6 +36,8 @@ def with_overrides(config: Config, overrides: Sequence[str], config_dir: Path) -
         ConfigError: names every override that does not fit.
     """
     changed = deepcopy(config)
+    if "compile" in changed:
+        changed["compile"] = False  # which concerns training alone, and may need what this machine has not
     with initialize_config_dir(str(config_dir), version_base="1.3"):
         read, problems = parsed(overrides)
         for override in sorted(read, key=lambda one: key_of(str(one.input_line)) != "decoding"):

@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from zoo.attention import Location
 from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
+from zoo.compiling import missing_tools
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
@@ -53,6 +54,9 @@ CONTENTS: dict[type, str] = {
     CaptionBatch: "images with captions",
 }
 """What data makes and a task takes, in words."""
+
+_DDP = ("ddp", "ddp_find_unused_parameters_true")
+"""Lightning's names of training in several processes where all weights learn at every step, and where not."""
 
 _NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
 
@@ -235,6 +239,14 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
         yield Problem("trainer", f"training would never end: give one of {', '.join(limits)}")
 
 
+def there_is_what_compiles(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Compilers are called by the first step of a training, after all the data was prepared."""
+    if not config.get("compile") or "hydra/launcher=slurm" in given:  # of whose nodes nothing is known here
+        return
+    if missing := missing_tools(config["trainer"].get("accelerator", "auto")):
+        yield Problem("compile", f"true needs {' and '.join(missing)}; or leave it out: results are the same")
+
+
 def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Says what to type instead of what is missing."""
     trainer = config["trainer"]
@@ -261,7 +273,7 @@ def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]
 def processes_are_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Of several processes each must know of the others, and something must start them."""
     trainer, launch = config["trainer"], find_launch()
-    together = trainer.get("strategy") == "ddp"
+    together = trainer.get("strategy") in _DDP
     if together and trainer.get("use_distributed_sampler", True):
         message = "must be false with a strategy: token batches are shared out by their own sampler"
         yield Problem("trainer.use_distributed_sampler", message)
@@ -286,6 +298,17 @@ def processes_are_there(config: Config, given: Collection[str]) -> Iterator[Prob
                 f" {each}: trainer=multinode takes both from it"
             )
             yield Problem("trainer.devices", message)
+
+
+def processes_know_what_learns_later(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Processes wait for the gradient of every weight, unless they look at each step which have one."""
+    first = (config["model"].get("encoder") or {}).get("fine_tune_from_epoch")
+    if config["trainer"].get("strategy") == _DDP[0] and first:
+        yield Problem(
+            "trainer.strategy",
+            f"ddp waits for gradients of the encoder, which has none before epoch {first}"
+            f" (model.encoder.fine_tune_from_epoch): take trainer.strategy={_DDP[1]}",
+        )
 
 
 def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -371,8 +394,10 @@ RULES: tuple[Rule, ...] = (
     callbacks_show_what_there_is,
     stored_features_are_the_encoders,
     budget_ends,
+    there_is_what_compiles,
     device_is_there,
     processes_are_there,
+    processes_know_what_learns_later,
     nothing_needed_is_missing,
     checkpoints_are_found_again,
     names_can_be_read,

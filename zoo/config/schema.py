@@ -41,6 +41,7 @@ class Settings(TypedDict):
     experiment: str | None
     test: bool
     check: bool
+    compile: NotRequired[bool]  # runs of old have none
     attention: NotRequired[Callable[..., Score]]  # parts that only some models or tasks take
     selection: NotRequired[Callable[..., Selection]]
     policy: NotRequired[Callable[..., LocationPolicy]]

@@ -17,7 +17,9 @@ class Dropout(nn.Dropout):
 
     def forward(self, input: Tensor) -> Tensor:
         """Drops elements of a tensor of any shape in training."""
-        if not self.training or self.p in (0, 1) or input.device.type != "cpu":
+        # Compiled, torch's own draws as it multiplies, in one pass.
+        compiled = torch.compiler.is_compiling()
+        if compiled or not self.training or self.p in (0, 1) or input.device.type != "cpu":
             return super().forward(input)
         dropped: Tensor = _Drop.apply(input, self.p)
         return dropped

@@ -58,6 +58,12 @@ def uniform(shape: Sequence[int], device: torch.device, dtype: torch.dtype = tor
     """
     if _stream is None:
         return torch.rand(shape, device=device, dtype=dtype)
+    return keyed_uniform(shape, device, dtype)
+
+
+def keyed_uniform(shape: Sequence[int], device: torch.device, dtype: torch.dtype) -> Tensor:
+    """`uniform` where there are keys; apart, since a compiled graph would hold one number of drawings."""
+    assert _stream is not None
     rows, *sizes = shape
     items = len(_stream.keys)
     if rows % items:

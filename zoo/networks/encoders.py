@@ -17,6 +17,8 @@ from torchvision.models import ResNet50_Weights, ResNet101_Weights, VGG19_Weight
 from torchvision.models._api import WeightsEnum
 from torchvision.models.vgg import cfgs, make_layers
 
+from zoo.compiling import compilable
+
 
 class ImageEncoder(nn.Module, ABC):
     """Turns images into grids.
@@ -125,6 +127,7 @@ class Compact(ImageEncoder):
         """See `ImageEncoder`."""
         return -(-height // self.stride), -(-width // self.stride)
 
+    @compilable
     def forward(self, images: Tensor) -> Tensor:
         """See `ImageEncoder`."""
         grid: Tensor = self.stages(2 * images - 1)
@@ -213,6 +216,7 @@ class PublishedEncoder(ImageEncoder):
         """See `ImageEncoder`."""
         self.frozen = self.fine_tune_from_epoch is None or epoch < self.fine_tune_from_epoch
 
+    @compilable
     def forward(self, images: Tensor) -> Tensor:
         """See `ImageEncoder`.
 

@@ -2,6 +2,7 @@
 
 from torch import Tensor, nn
 
+from zoo.compiling import compilable
 from zoo.networks.ram import Recognised
 from zoo.spec import DataSpec
 
@@ -11,6 +12,7 @@ class WholeImage(nn.Module):
 
     layers: nn.Sequential
 
+    @compilable
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
         """The logits `(B, 1, K)` of images `(B, C, H, W)`: nothing is sampled, so one episode is all."""
         return Recognised(self.layers(images).unsqueeze(1))

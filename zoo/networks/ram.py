@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from zoo.attention import GlimpseSensor, LocationPolicy, Look
 from zoo.attention.glimpse import ImageMemory, useful_scales
+from zoo.compiling import compilable
 from zoo.networks.recurrent import RecurrentLayer, State
 from zoo.spec import DataSpec
 
@@ -165,6 +166,7 @@ class RecurrentAttentionModel(nn.Module):
             glimpsed, state = self.step(memory, state, sample=sample)
             yield glimpsed
 
+    @compilable
     def step(self, memory: ImageMemory, state: State, *, sample: bool) -> tuple[Glimpsed, State]:
         """Chooses a place, looks there, and remembers.
 

@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from zoo.attention import Attended, Attention, Memory, Score, Selection
 from zoo.batch import Padded
+from zoo.compiling import compilable
 from zoo.decoding import Step
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
@@ -249,6 +250,7 @@ class BahdanauDecoder(AttentionDecoder):
         self.readout = nn.Linear(2 * hidden_size + embedding_size, 2 * embedding_size)
         self.feature_size = embedding_size
 
+    @compilable
     def _advance(
         self, embedded: Tensor, state: DecoderState, source: Source
     ) -> tuple[DecoderState, Attended]:
@@ -316,6 +318,7 @@ class LuongDecoder(AttentionDecoder):
         features: Tensor = self.dropout(self.combine(torch.cat([context, hidden], -1)).tanh())
         return features
 
+    @compilable
     def _advance(
         self, embedded: Tensor, state: DecoderState, source: Source
     ) -> tuple[Tensor, DecoderState, Attended]:
@@ -325,6 +328,12 @@ class LuongDecoder(AttentionDecoder):
         features = self._attentional(attended.context, layers[-1][0])
         feed = features if self.input_feeding else None
         return features, DecoderState(layers, feed, attended.state), attended
+
+    @compilable
+    def _read_all(self, hidden: Tensor, source: Source) -> tuple[Tensor, Attended]:
+        """The attentional vectors of states `(B, T, H)` that did not wait for them, and what was read."""
+        read = self.read(hidden, source, None)
+        return self._attentional(read.context, hidden), read
 
     def step(self, embedded: Tensor, state: DecoderState, source: Source) -> Stepped:
         """See `Decoder`."""
@@ -344,8 +353,7 @@ class LuongDecoder(AttentionDecoder):
             features, queries, read = torch.cat(vectors, 1), torch.cat(hidden, 1), concatenate(readings)
         else:
             queries = self.stack(embedded, state.layers)
-            read = self.read(queries, source, None)
-            features = self._attentional(read.context, queries)
+            features, read = self._read_all(queries, source)
         return Decoded(features, queries, read.weights, read.log_prob, read.entropy)
 
 

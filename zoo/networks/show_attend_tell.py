@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from zoo.attention import Attended, Location, Memory
 from zoo.batch import Padded
+from zoo.compiling import compilable
 from zoo.decoding import Step
 from zoo.kernels import Dropout, RepeatedLinear
 from zoo.kernels.precision import autocast_dtype
@@ -167,12 +168,23 @@ class LstmDecoder(CaptionDecoder):
         self, of_word: Tensor, state: LstmState, source: Source, T_hz: Callable[[Tensor], Tensor]
     ) -> tuple[LstmState, Tensor, Attended]:
         """From the word's part `(B, W, 4n)`: the new state, the gated context `(B, W, D)`, the reading."""
-        read = self.read(state.hidden, source, state.selection)
-        context = self.f_beta(state.hidden).sigmoid() * read.context
+        context, read = self._look(state, source)
         gates = of_word + T_hz(torch.cat([state.hidden, context], -1))
+        hidden, cell = self._update(gates, state.cell)
+        return LstmState(hidden, cell, read.state), context, read
+
+    @compilable
+    def _look(self, state: LstmState, source: Source) -> tuple[Tensor, Attended]:
+        """The gated context z_t `(B, W, D)`, and the reading."""
+        read = self.read(state.hidden, source, state.selection)
+        return self.f_beta(state.hidden).sigmoid() * read.context, read
+
+    @compilable
+    def _update(self, gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
+        """h_t and c_t `(B, W, n)`, from `(B, W, 4n)` before σ and tanh of equation 1, and c_{t-1}."""
         i, f, o, g = gates.chunk(4, -1)
-        cell = f.sigmoid() * state.cell + i.sigmoid() * g.tanh()
-        return LstmState(o.sigmoid() * cell.tanh(), cell, read.state), context, read
+        cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
+        return o.sigmoid() * cell.tanh(), cell
 
     def _features(self, embedded: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
         features: Tensor = self.dropout(embedded + self.L_h(hidden) + self.L_z(context))

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from zoo.attention import Attended, Memory, MultiHeadAttention, Score, Selection, SelfAttention, Soft
 from zoo.batch import Padded
+from zoo.compiling import compilable
 from zoo.decoding import Step
 from zoo.kernels import Dropout
 from zoo.networks.decoded import Decoded, both_sides
@@ -122,6 +123,7 @@ class EncoderLayer(nn.Module):
         self.self_attention, self.residual_1 = settings.self_attention(causal=False), Residual(settings)
         self.feed_forward, self.residual_2 = FeedForward(settings), Residual(settings)
 
+    @compilable
     def forward(self, x: Tensor, keep_mask: Tensor | None, *, weights: bool) -> tuple[Tensor, Tensor | None]:
         """`(B, N, D)` to the same, and weights `(B, h, N, N)` where asked for."""
         attended = self.self_attention(self.residual_1.enter(x), keep_mask, weights=weights)
@@ -205,6 +207,7 @@ class DecoderLayer(nn.Module):
         x, attended = self._read(x, memory, state.selection, weights=True)
         return x, LayerState(cache, None if attended is None else attended.state), attended
 
+    @compilable
     def forward(
         self, x: Tensor, memory: Memory | None, *, weights: bool
     ) -> tuple[Tensor, Tensor, Tensor | None, Attended | None]:

@@ -107,8 +107,11 @@ def change_devices(folder: Path, devices: int) -> None:
         raise CannotResume(f"{folder} is being run")
     _, config = thaw(path)
     together = devices > 1 or config["trainer"].get("num_nodes", 1) > 1
-    strategy = {"strategy": "ddp", "use_distributed_sampler": False} if together else {"strategy": "auto"}
-    config["trainer"] |= {"devices": devices, **strategy}
+    config["trainer"]["devices"] = devices
+    if not together:
+        config["trainer"]["strategy"] = "auto"
+    elif not str(config["trainer"].get("strategy")).startswith("ddp"):
+        config["trainer"] |= {"strategy": "ddp", "use_distributed_sampler": False}
     write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
