@@ -29,10 +29,21 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
     "zoo.decoding": ({"zoo.decoding", "zoo.attention", "zoo.kernels"}, {"torch"}),
     "zoo.kernels": ({"zoo.kernels"}, {"torch"}),
     "zoo.networks": (
-        {"zoo.networks", "zoo.attention", "zoo.decoding", "zoo.kernels", "zoo.batch", "zoo.spec"},
+        {
+            "zoo.networks",
+            "zoo.attention",
+            "zoo.decoding",
+            "zoo.kernels",
+            "zoo.compiling",
+            "zoo.batch",
+            "zoo.spec",
+        },
         {"torch"},
     ),
-    "zoo.networks.encoders": ({"zoo.networks"}, {"torch", "torchvision", "http", "pathlib", "pickle"}),
+    "zoo.networks.encoders": (
+        {"zoo.networks", "zoo.compiling"},
+        {"torch", "torchvision", "http", "pathlib", "pickle"},
+    ),
     "zoo.figures": ({"zoo.figures"}, None),
     "zoo": ({"zoo"}, None),
     "data": ({"data", "zoo.batch", "zoo.spec", "zoo.text", "zoo.image"}, None),

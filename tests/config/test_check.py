@@ -34,7 +34,7 @@ def test_everything_mistyped_is_said_at_once() -> None:
     expected = [
         "4 problems in the configuration, nothing was run:",
         "  - decoding=beem: there is no decoding called beem; did you mean beam? allowed: beam, ",
-        "  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, data, ",
+        "  - sed=3: there is no sed; did you mean seed? allowed: attention, callbacks, check, compile, ",
         "  - scheduler.rate=5: there is no rate; allowed: warmup_steps",
         "  - sweep.x=1: there is no x; allowed: fail_fast, jobs_",
     ]
@@ -266,7 +266,7 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "callbacks.best: is a StepAxis: every run needs this ModelCheckpoint",
     ),
     ({"attention___recursive_": False}, "attention._recursive_: Additive takes no _recursive_; "),
-    ({"foo": 1}, "foo: no such setting; allowed: attention, callbacks, check, data"),
+    ({"foo": 1}, "foo: no such setting; allowed: attention, callbacks, check, compile, "),
     ({"paths__data": "/x"}, "paths.data: no such setting; did you mean data_dir?"),
 ]
 

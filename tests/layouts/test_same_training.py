@@ -1,23 +1,19 @@
 """The same training on one device, on several, and in parts one after another: losses, weights, metrics."""
 
-import os
-import socket
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import lightning.pytorch as pl
 import pytest
-import torch
+from ranks import on_ranks
 
-from tests.conftest import CONF
 from zoo.callbacks import RandomState
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
 
+CONF = Path(__file__).parents[2] / "conf"
 STEPS = 5
 SMALL = [
     "trainer.precision=32-true",
@@ -86,44 +82,19 @@ def train(overrides: list[str], folder: Path, *, processes: int = 1, accumulated
     return Outcome(losses.seen, weights, found, task.predictions["val"])
 
 
-def as_one_of_two(rank: int, port: int, case: list[str], folder: Path) -> Outcome:
-    """A training in one of two processes; Lightning finds them already started."""
-    torch.set_num_threads(1)
-    os.environ |= {"LOCAL_RANK": str(rank), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port)}
-    return train(case, folder, processes=2)
-
-
-@pytest.fixture(scope="module")
-def in_two_processes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[list[str]], Outcome]]:
-    """Trains a case in two processes, which live until the last test."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    folder, spawn = tmp_path_factory.mktemp("together"), get_context("spawn")
-
-    def trained(case: list[str]) -> Outcome:
-        tasks = [process.submit(as_one_of_two, rank, port, case, folder) for rank, process in enumerate(pair)]
-        first, second = (task.result() for task in tasks)
-        assert first.weights == second.weights, "one model"
-        return first
-
-    with ProcessPoolExecutor(1, spawn) as one, ProcessPoolExecutor(1, spawn) as other:
-        pair = one, other
-        yield trained
-
-
 QUICK = ("hard", "transformer", "hard captions", "ram")
 
 
 @pytest.mark.parametrize(
     "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
 )
-def test_two_processes_and_parts_in_turn_train_as_one(
-    name: str, in_two_processes: Callable[[list[str]], Outcome], tmp_path: Path
-) -> None:
-    alone = train(CASES[name], tmp_path)
+def test_two_processes_and_parts_in_turn_train_as_one(name: str, tmp_path: Path) -> None:
+    case = CASES[name]
+    alone = train(case, tmp_path)
     assert len(alone.losses) == STEPS
-    for other in (train(CASES[name], tmp_path, accumulated=3), in_two_processes(CASES[name])):
+    first, second = on_ranks(2, partial(train, processes=2), case, tmp_path)
+    assert first.weights == second.weights, "one model"
+    for other in (train(case, tmp_path, accumulated=3), first):
         assert other.losses == pytest.approx(alone.losses, abs=1e-5)
         assert other.weights == pytest.approx(alone.weights, rel=1e-5)
         assert other.metrics == pytest.approx(alone.metrics, rel=1e-4, abs=1e-4)

@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 import torch
-from conftest import CONF
 from ranks import on_ranks
 from small_run import draw_picture
 
@@ -20,6 +19,7 @@ from zoo.config.instantiate import instantiate
 from zoo.runs.checkpoint import Checkpoint
 from zoo.runs.testing import evaluate
 
+CONF = Path(__file__).parents[2] / "conf"
 N = 13
 STEPS = 25
 TIMES = ("seconds_of_test",)
