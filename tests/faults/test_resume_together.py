@@ -66,7 +66,8 @@ def _all_end(folder: Path) -> None:
 
 
 def test_a_signal_to_the_one_that_was_started_ends_both(whole: Path, tmp_path: Path) -> None:
-    process = start(*TOGETHER, f"paths.runs_dir={tmp_path}/runs", "trainer.max_epochs=300")
+    line = [option.replace("max_epochs=3", "max_epochs=300") for option in TOGETHER]
+    process = start(*line, f"paths.runs_dir={tmp_path}/runs")
     deadline = time.monotonic() + 120
     while not list((tmp_path / "runs").glob("*/*/metrics.csv")):
         assert time.monotonic() < deadline
