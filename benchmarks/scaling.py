@@ -5,7 +5,8 @@
 For each model, a batch is computed by one process, and by two that share it (`trainer=ddp_cpu`: gloo over the
 loopback device, one thread each). Beside that stand the two things that a step of two processes is made of:
 half the batch, in two processes at once that know nothing of each other, and the sum of as many gradients
-over both. The prediction is their sum; what overlaps with computing would make a step shorter than that.
+over both. Of two processes the slower one counts, step by step: no sum begins before both are there. The
+prediction is their sum; what overlaps with computing would make a step shorter than that.
 """
 
 # ruff: noqa: E402 - the project is found first, and torch imported after the allocator was told
@@ -74,7 +75,7 @@ def step(experiment: str, key: str, share: int, processes: int, steps: int) -> d
         steps: after those that warm up.
 
     Returns:
-        Median `seconds` of a step, `bytes` of all gradients, the batch's size under `key`.
+        The `times` of steps in seconds, `bytes` of all gradients, the batch's size under `key`.
     """
     torch.set_num_threads(1)
     resolvers.register()
@@ -101,7 +102,7 @@ def step(experiment: str, key: str, share: int, processes: int, steps: int) -> d
     ]
     weights = [weight for weight in task.parameters() if weight.requires_grad]
     gradients = sum(weight.numel() * weight.element_size() for weight in weights)
-    return {"seconds": statistics.median(times), "bytes": gradients, key: size}
+    return {"times": times, "bytes": gradients, key: size}
 
 
 def together(rank: int, port: int, *arguments: Any) -> dict[str, Any]:
@@ -111,7 +112,7 @@ def together(rank: int, port: int, *arguments: Any) -> dict[str, Any]:
 
 
 def summing(rank: int, port: int, size: int) -> float:
-    """Median seconds that two processes need to sum so many bytes."""
+    """Mean seconds that two processes need to sum so many bytes."""
     torch.set_num_threads(1)
     store = distributed.TCPStore("127.0.0.1", port, 2, rank == 0, timedelta(seconds=60))
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
@@ -122,11 +123,11 @@ def summing(rank: int, port: int, size: int) -> float:
         distributed.all_reduce(gradients)
         times.append(time.perf_counter() - began)
     distributed.destroy_process_group()
-    return statistics.median(times[5:])
+    return statistics.mean(times[5:])
 
 
 def both(function: Any, *arguments: Any, alike: bool = False) -> Any:
-    """What the first of two processes finds that run a function at once; `alike`: without their ranks."""
+    """What two processes find that run a function at once; `alike`: without their ranks."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -136,8 +137,7 @@ def both(function: Any, *arguments: Any, alike: bool = False) -> Any:
             process.submit(function, *(() if alike else (rank, port)), *arguments)
             for rank, process in enumerate((one, other))
         ]
-        first, _ = (future.result() for future in running)
-        return first
+        return [future.result() for future in running]
 
 
 def main(
@@ -149,24 +149,27 @@ def main(
     for name, (experiment, key) in MODELS.items():
         with ProcessPoolExecutor(1, get_context("spawn")) as process:
             alone = process.submit(step, experiment, key, 1, 1, steps).result()
-        half = both(step, experiment, key, 2, 1, steps, alike=True)
-        shared = both(together, experiment, key, 1, 2, steps)
-        communication = both(summing, alone["bytes"])
-        predicted = half["seconds"] + communication
+        halves = both(step, experiment, key, 2, 1, steps, alike=True)
+        pairs = zip(*(half["times"] for half in halves), strict=True)
+        computing = statistics.mean(max(pair) for pair in pairs)
+        shared, _ = both(together, experiment, key, 1, 2, steps)
+        communication = max(both(summing, alone["bytes"]))
+        measured, predicted = statistics.mean(shared["times"]), computing + communication
+        one = statistics.mean(alone["times"])
         rows.append(
             {
                 "model": name,
                 "experiment": experiment,
                 key: alone[key],
                 "gradient_bytes": alone["bytes"],
-                "one_process_seconds": alone["seconds"],
-                "half_a_batch_seconds": half["seconds"],
+                "one_process_seconds": one,
+                "half_a_batch_seconds": computing,
                 "all_reduce_seconds": communication,
                 "all_reduce_bytes_per_second": alone["bytes"] / communication,
-                "two_processes_seconds": shared["seconds"],
+                "two_processes_seconds": measured,
                 "predicted_seconds": predicted,
-                "predicted_over_measured": predicted / shared["seconds"],
-                "speedup": alone["seconds"] / shared["seconds"],
+                "predicted_over_measured": predicted / measured,
+                "speedup": one / measured,
             }
         )
         print(json.dumps(rows[-1]))

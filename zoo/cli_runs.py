@@ -36,7 +36,7 @@ def resume(
             raise typer.Exit(resume_sweep(script.resolve(), run))
         _require_run(run)
         if devices is not None:
-            from zoo.runs.resume import change_devices
+            from zoo.runs.devices import change_devices
 
             change_devices(run, devices)
         _train(script, "--frozen", str(run / "config.yaml"), "--resume")

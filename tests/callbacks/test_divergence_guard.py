@@ -130,7 +130,7 @@ def test_a_step_is_not_looked_at_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(divergence, "_read", lambda flag, _: read.append(flag.step) if flag else None)
     guard = DivergenceGuard()
     for step in (1, 2, 3):
-        trainer: Any = type("Trainer", (), {"global_step": step})
+        trainer: Any = type("Trainer", (), {"global_step": step, "world_size": 1})
         guard.on_train_batch_end(trainer, None, {"loss": torch.tensor(1.0)}, batch(0), 0)  # type: ignore[arg-type]
         assert read == list(range(1, step))
 

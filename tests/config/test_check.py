@@ -224,6 +224,14 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ),
     ({"trainer__gradient_clip_val": -0.5}, "trainer.gradient_clip_val: must be null or at least 0, got -0.5"),
     (
+        {"trainer__accumulate_grad_batches": 2, "trainer__limit_train_batches": 0.5},
+        "trainer.limit_train_batches: 0.5 counts parts of batches, and trainer.accumulate_grad_batches=2",
+    ),
+    (
+        {"trainer__accumulate_grad_batches": 2, "trainer__val_check_interval": 3},
+        "trainer.val_check_interval: 3 counts parts of batches",
+    ),
+    (
         {"trainer__accumulate_grad_batches": 0},
         "trainer.accumulate_grad_batches: must be a whole number from 1 ",
     ),

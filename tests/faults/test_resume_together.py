@@ -8,7 +8,8 @@ import pytest
 import torch
 from small_runs import SMALL, assert_same_run, metrics, only_run, resume, run, start
 
-from zoo.runs.resume import change_devices
+from zoo.runs.devices import change_devices
+from zoo.runs.resume import CannotResume
 from zoo.runs.status import State, StatusFile
 
 pytestmark = pytest.mark.slow
@@ -78,6 +79,20 @@ def test_a_signal_to_the_one_that_was_started_ends_both(whole: Path, tmp_path: P
     folder = only_run(tmp_path / "runs")
     _all_end(folder)
     assert StatusFile(folder).read().state is State.PREEMPTED
+
+
+def test_a_loss_that_is_no_number_in_one_process_is_said_by_all(tmp_path: Path) -> None:
+    line = [*TOGETHER, f"paths.runs_dir={tmp_path}/runs"]
+    code, said = run(*line, fault="nan@step:7", environment={"FAULT_RANK": "1"})
+    assert code == 1, said
+    folder = only_run(tmp_path / "runs")
+    _all_end(folder)
+    status = StatusFile(folder).read()
+    assert status.state is State.DIVERGED, status
+    before = (folder / "config.yaml").read_bytes()
+    with pytest.raises(CannotResume, match="diverged"):
+        change_devices(folder, 1)
+    assert (folder / "config.yaml").read_bytes() == before
 
 
 @pytest.mark.parametrize(("line", "devices"), [(TOGETHER, 1), (SMALL, 2)])

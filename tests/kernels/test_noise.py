@@ -79,5 +79,9 @@ def test_outside_numbers_come_from_the_global_generator() -> None:
 
 
 def test_other_precisions() -> None:
-    with keyed(torch.arange(4), 1):
-        assert gumbel_like(torch.empty(4, 2, dtype=torch.float64)).dtype == torch.float64
+    for dtype in (torch.float64, torch.bfloat16, torch.float16):
+        with keyed(torch.arange(2_000), 1):
+            for draw in (gumbel_like, normal_like):
+                drawn = draw(torch.empty(2_000, 200, dtype=dtype))
+                assert drawn.dtype == dtype
+                assert drawn.isfinite().all()

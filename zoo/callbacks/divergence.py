@@ -37,7 +37,7 @@ class Diverged(RuntimeError):
 class _Flag(NamedTuple):
     step: int
     loss: Tensor
-    items: Tensor
+    items: Tensor | None
     copied: torch.cuda.Event | None
 
 
@@ -45,7 +45,8 @@ class DivergenceGuard(Callback):
     """Raises `Diverged` within one step, and lets no checkpoint be written of a state that is not finite.
 
     The loss is copied without waiting and looked at one step later, when it has long arrived, so that the
-    device never waits for the host. Before a validation or a checkpoint it is looked at at once.
+    device never waits for the host. Before a validation or a checkpoint it is looked at at once. Several
+    processes look at the mean of their losses, and then no message names items.
 
     Args:
         largest_loss: anything beyond counts as diverged, too.
@@ -76,7 +77,10 @@ class DivergenceGuard(Callback):
         """Looks at the previous step's loss and notes this step's."""
         previous, self._items = self._flag, batch.index
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        self._flag = None if loss is None else _raise_flag(loss, batch.index, trainer.global_step)
+        if loss is not None and trainer.world_size > 1:  # all end together, whoever's loss it was
+            loss = trainer.strategy.reduce(loss.detach().clone(), reduce_op="mean")
+            self._items = None
+        self._flag = None if loss is None else _raise_flag(loss, self._items, trainer.global_step)
         _read(previous, self._largest_loss)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
@@ -102,7 +106,7 @@ class DivergenceGuard(Callback):
         _read(flag, self._largest_loss)
 
 
-def _raise_flag(loss: Tensor, items: Tensor, step: int) -> _Flag:
+def _raise_flag(loss: Tensor, items: Tensor | None, step: int) -> _Flag:
     loss = loss.detach().float().sum()
     copied = None
     if loss.is_cuda:
@@ -117,9 +121,9 @@ def _read(flag: _Flag | None, largest_loss: float) -> None:
         return
     if flag.copied is not None:
         flag.copied.synchronize()
-    loss = float(flag.loss)
+    loss, items = float(flag.loss), [] if flag.items is None else flag.items.tolist()
     if not math.isfinite(loss):
-        raise Diverged("the loss is not finite", flag.step, flag.items.tolist())
+        raise Diverged("the loss is not finite", flag.step, items)
     if abs(loss) > largest_loss:
         what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
-        raise Diverged(what, flag.step, flag.items.tolist())
+        raise Diverged(what, flag.step, items)

@@ -239,6 +239,20 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
         yield Problem("trainer", f"training would never end: give one of {', '.join(limits)}")
 
 
+def parts_are_no_batches(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Lightning counts what a device computes at once, of which several may make a step."""
+    trainer = config["trainer"]
+    parts = trainer.get("accumulate_grad_batches", 1)
+    for name in ("limit_train_batches", "limit_val_batches", "limit_test_batches", "val_check_interval"):
+        value = trainer.get(name)
+        if parts > 1 and (isinstance(value, int) or (value is not None and name == "limit_train_batches")):
+            yield Problem(
+                f"trainer.{name}",
+                f"{value} counts parts of batches, and trainer.accumulate_grad_batches={parts} makes a step"
+                f" of {parts}: leave it out, or take trainer.accumulate_grad_batches=1",
+            )
+
+
 def there_is_what_compiles(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Compilers are called by the first step of a training, after all the data was prepared."""
     if not config.get("compile") or "hydra/launcher=slurm" in given:  # of whose nodes nothing is known here
@@ -394,6 +408,7 @@ RULES: tuple[Rule, ...] = (
     callbacks_show_what_there_is,
     stored_features_are_the_encoders,
     budget_ends,
+    parts_are_no_batches,
     there_is_what_compiles,
     device_is_there,
     processes_are_there,

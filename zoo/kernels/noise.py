@@ -35,7 +35,7 @@ def keyed(index: Tensor, *numbers: int) -> Iterator[None]:
     """Inside, the random numbers of row b are functions of `index[b]` and of `numbers`.
 
     Args:
-        index: `(B,)` int64, of the items; drawings have B rows, or a multiple: neighbours of one item.
+        index: `(B,)` int64, of items that differ; drawings have B rows, or several neighbours of each.
         numbers: what else decides, such as seed and epoch.
     """
     global _stream
@@ -50,18 +50,18 @@ def keyed(index: Tensor, *numbers: int) -> Iterator[None]:
         _stream = before
 
 
-def uniform(shape: Sequence[int], device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
-    """Of a shape `(B, *)`, evenly distributed between 0 and 1.
+def uniform(shape: Sequence[int], device: torch.device) -> Tensor:
+    """Float32 of a shape `(B, *)`, evenly distributed between 0 and 1.
 
     Raises:
         ValueError: there are keys, and B is no multiple of their number.
     """
     if _stream is None:
-        return torch.rand(shape, device=device, dtype=dtype)
-    return keyed_uniform(shape, device, dtype)
+        return torch.rand(shape, device=device)
+    return keyed_uniform(shape, device)
 
 
-def keyed_uniform(shape: Sequence[int], device: torch.device, dtype: torch.dtype) -> Tensor:
+def keyed_uniform(shape: Sequence[int], device: torch.device) -> Tensor:
     """`uniform` where there are keys; apart, since a compiled graph would hold one number of drawings."""
     assert _stream is not None
     rows, *sizes = shape
@@ -71,7 +71,7 @@ def keyed_uniform(shape: Sequence[int], device: torch.device, dtype: torch.dtype
     _stream.drawings += 1
     begins = _stream.keys + _signed(_stream.drawings * _GOLDEN)
     bits = _mixed(begins[:, None] + _places((rows // items, *sizes), device))
-    return _shifted(bits, 64 - _BITS).reshape(tuple(shape)).to(dtype).add_(0.5).mul_(2.0**-_BITS)
+    return _shifted(bits, 64 - _BITS).reshape(tuple(shape)).float().add_(0.5).mul_(2.0**-_BITS)
 
 
 @lru_cache(maxsize=64)  # a network's drawings have few shapes
@@ -88,8 +88,8 @@ def normal_like(tensor: Tensor) -> Tensor:
     """From the standard normal distribution, of the shape `(B, *)`, dtype and device of another tensor."""
     if _stream is None:
         return torch.randn_like(tensor)
-    drawn = 2 * uniform(tensor.shape, tensor.device, tensor.dtype) - 1
-    return torch.erfinv(drawn).mul_(math.sqrt(2))
+    drawn = 2 * uniform(tensor.shape, tensor.device) - 1
+    return torch.erfinv(drawn).mul_(math.sqrt(2)).to(tensor.dtype)
 
 
 def gumbel_like(tensor: Tensor) -> Tensor:
@@ -100,7 +100,7 @@ def gumbel_like(tensor: Tensor) -> Tensor:
     if _stream is None:
         exponential = torch.empty_like(tensor).exponential_()
         return -exponential.clamp_min_(torch.finfo(tensor.dtype).tiny).log_()
-    return -(-uniform(tensor.shape, tensor.device, tensor.dtype).log()).log()
+    return -(-uniform(tensor.shape, tensor.device).log()).log().to(tensor.dtype)
 
 
 def _mixed(bits: Tensor) -> Tensor:

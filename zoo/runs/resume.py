@@ -5,13 +5,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from lightning.pytorch.utilities import rank_zero_only
 
-from zoo.config.frozen import FILE, moved, require_unused, thaw
+from zoo.config.frozen import moved, require_unused
 from zoo.runs import tensorboard
 from zoo.runs.checkpoint import CheckpointError, read_checkpoint
-from zoo.runs.files import remove_partials, write_text
+from zoo.runs.files import remove_partials
 from zoo.runs.metrics import rewind
 from zoo.runs.status import State, StatusFile
 
@@ -87,32 +86,6 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
             "Put it back to go on, or train the new configuration in a new folder"
         )
     return last
-
-
-def change_devices(folder: Path, devices: int) -> None:
-    """Makes a stopped run go on with another number of devices: writes that into its config.yaml.
-
-    Args:
-        folder: the run's.
-        devices: how many on each machine.
-
-    Raises:
-        CannotResume: it is being run.
-        ConfigError: its config.yaml cannot be read.
-        OSError: it cannot be written.
-    """
-    path = folder / FILE
-    status = StatusFile(folder)
-    if status.path.exists() and status.read().state is State.RUNNING:
-        raise CannotResume(f"{folder} is being run")
-    _, config = thaw(path)
-    together = devices > 1 or config["trainer"].get("num_nodes", 1) > 1
-    config["trainer"]["devices"] = devices
-    if not together:
-        config["trainer"]["strategy"] = "auto"
-    elif not str(config["trainer"].get("strategy")).startswith("ddp"):
-        config["trainer"] |= {"strategy": "ddp", "use_distributed_sampler": False}
-    write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
 def _anywhere(config: Mapping[str, Any]) -> dict[str, Any]:
