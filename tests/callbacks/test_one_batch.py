@@ -8,13 +8,13 @@ import pytest
 import torch
 from torch.utils.data import Dataset
 
-from data.batching import BatchLoader, EpochRows, ShuffledBatches
+from data.batching import BatchLoader, Part, ShuffledBatches
 from zoo.callbacks import OneBatch
 from zoo.runs.metrics import read_metrics
 
 
-class Items(Dataset[EpochRows]):
-    def __getitem__(self, chosen: EpochRows) -> EpochRows:
+class Items(Dataset[Part]):
+    def __getitem__(self, chosen: Part) -> Part:
         return chosen
 
 
@@ -26,7 +26,7 @@ class Noting(pl.LightningModule):
         self.weight = torch.nn.Parameter(torch.ones(()))
         self.seen: list[tuple[int, list[int]]] = []
 
-    def training_step(self, batch: EpochRows, _: int) -> torch.Tensor:
+    def training_step(self, batch: Part, _: int) -> torch.Tensor:
         self.seen.append((batch.epoch, batch.rows.tolist()))
         return self.weight.square()
 

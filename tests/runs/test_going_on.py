@@ -21,6 +21,7 @@ from zoo.runs.status import State, StatusFile
 CONFIG: dict[str, Any] = {
     **config(),
     "seed": 1,
+    "trainer": {"devices": 1, "precision": "32-true"},
     "paths": {"runs_dir": "/somewhere/runs", "run_dir": "/somewhere/runs/old"},
 }
 
@@ -54,6 +55,12 @@ def test_it_goes_on_from_its_last_checkpoint_wherever_its_folder_is_now(folder: 
     assert _start(folder) == folder / LAST
     _ended(folder, State.FAILED)
     assert _start(folder) == folder / LAST
+
+
+def test_it_may_go_on_with_other_devices_but_not_otherwise(folder: Path) -> None:
+    assert _start(folder, trainer={**CONFIG["trainer"], "devices": 2, "strategy": "ddp"}) == folder / LAST
+    with pytest.raises(CannotResume, match="trainer.precision: was '32-true', is 'bf16-mixed'"):
+        _start(folder, trainer={**CONFIG["trainer"], "precision": "bf16-mixed"})
 
 
 def test_without_a_checkpoint_it_begins_at_its_beginning(folder: Path) -> None:
