@@ -59,7 +59,7 @@ def test_it_goes_on_from_its_last_checkpoint_wherever_its_folder_is_now(folder: 
 
 def test_it_may_go_on_with_other_devices_but_not_otherwise(folder: Path) -> None:
     assert _start(folder, trainer={**CONFIG["trainer"], "devices": 2, "strategy": "ddp"}) == folder / LAST
-    with pytest.raises(CannotResume, match="trainer.precision: was '32-true', is 'bf16-mixed'"):
+    with pytest.raises(CannotResume, match=r"trainer\.precision: was '32-true', is 'bf16-mixed'"):
         _start(folder, trainer={**CONFIG["trainer"], "precision": "bf16-mixed"})
 
 
