@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -101,8 +102,8 @@ class Batches(Sampler[Part]):
         """Yields what says of which items each part is made, in the order of `epoch`."""
         epoch, done = self._place
         start = done if self.epoch == epoch else 0
-        parts = [part for batch in self._batches()[start:] for part in self._cut(batch)]
-        return iter(parts[self._layout.rank :: self._layout.processes])
+        parts = (part for batch in self._batches()[start:] for part in self._cut(batch))
+        return islice(parts, self._layout.rank, None, self._layout.processes)
 
     def _cut(self, batch: Rows) -> Iterator[Part]:
         """All parts of a batch. Neighbours stay together: they are alike."""

@@ -61,9 +61,8 @@ class Task(pl.LightningModule, ABC):
         self.predictions: dict[str, list[dict[str, Any]]] = {}
         self.terms: dict[str, Tensor] = {}
         self._evaluated = "val"  # the split that was evaluated last
-        self._parts: list[
-            dict[str, Tensor]
-        ] = []  # the terms of each part of the batch, as far as it was seen
+        # The terms of each part of the batch, as far as it was seen.
+        self._parts: list[dict[str, Tensor]] = []
         self._stepped = True  # what comes next is the first part of a batch
         self._seed = torch.initial_seed()  # the same in all processes while they build their models
 
@@ -108,6 +107,7 @@ class Task(pl.LightningModule, ABC):
 
     def setup(self, stage: str) -> None:
         """Makes the metrics of every split that will be evaluated."""
+        self._averages = [part for part in self.modules() if isinstance(part, MovingAverageBaseline)]
         for split in ["val"] if stage in ("fit", "validate") else self.test_splits:
             self.scores[split] = self.new_scores(split)
 
@@ -145,9 +145,8 @@ class Task(pl.LightningModule, ABC):
         if self.trainer.fit_loop.epoch_loop._should_accumulate():
             return
         self._stepped = True
-        for part in self.modules():
-            if isinstance(part, MovingAverageBaseline):
-                part.update(self.trainer.strategy.reduce(self.terms["reward"].clone(), reduce_op="mean"))
+        for average in self._averages:
+            average.update(self.trainer.strategy.reduce(self.terms["reward"].clone(), reduce_op="mean"))
         if self.trainer._logger_connector.should_update_logs:
             terms = {f"train/{name}": term for name, term in self.terms.items()}
             self.log_dict(terms, batch_size=1, sync_dist=self.trainer.world_size > 1)
