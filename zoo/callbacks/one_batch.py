@@ -1,4 +1,4 @@
-"""The first epoch again and again, with its order and with what is drawn for its items."""
+"""The first epoch again and again, with its order and with what is drawn to make its items."""
 
 import lightning.pytorch as pl
 from lightning.pytorch import Callback

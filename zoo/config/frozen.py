@@ -74,8 +74,13 @@ def freeze(composed: DictConfig, folder: Path, overrides: Sequence[str]) -> Path
     """
     StatusFile(folder).start(overrides, State.QUEUED)
     path = folder / FILE
-    write_text(path, yaml.safe_dump(resolved(composed, folder), sort_keys=False, allow_unicode=True))
+    write_config(path, resolved(composed, folder))
     return path
+
+
+def write_config(path: Path, config: Config) -> None:
+    """Writes a config.yaml, whole or not at all."""
+    write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
 def thaw(path: Path) -> tuple[list[str], Config]:

@@ -55,7 +55,7 @@ CONTENTS: dict[type, str] = {
 }
 """What data makes and a task takes, in words."""
 
-_DDP = ("ddp", "ddp_find_unused_parameters_true")
+DDP = ("ddp", "ddp_find_unused_parameters_true")
 """Lightning's names of training in several processes where all weights learn at every step, and where not."""
 
 _NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
@@ -287,7 +287,7 @@ def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]
 def processes_are_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Of several processes each must know of the others, and something must start them."""
     trainer, launch = config["trainer"], find_launch()
-    together = trainer.get("strategy") in _DDP
+    together = trainer.get("strategy") in DDP
     if together and trainer.get("use_distributed_sampler", True):
         message = "must be false with a strategy: token batches are shared out by their own sampler"
         yield Problem("trainer.use_distributed_sampler", message)
@@ -317,11 +317,11 @@ def processes_are_there(config: Config, given: Collection[str]) -> Iterator[Prob
 def processes_know_what_learns_later(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Processes wait for the gradient of every weight, unless they look at each step which have one."""
     first = (config["model"].get("encoder") or {}).get("fine_tune_from_epoch")
-    if config["trainer"].get("strategy") == _DDP[0] and first:
+    if config["trainer"].get("strategy") == DDP[0] and first:
         yield Problem(
             "trainer.strategy",
             f"ddp waits for gradients of the encoder, which has none before epoch {first}"
-            f" (model.encoder.fine_tune_from_epoch): take trainer.strategy={_DDP[1]}",
+            f" (model.encoder.fine_tune_from_epoch): take trainer.strategy={DDP[1]}",
         )
 
 

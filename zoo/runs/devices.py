@@ -2,11 +2,9 @@
 
 from pathlib import Path
 
-import yaml
-
 from zoo.config.check import check
-from zoo.config.frozen import FILE, thaw
-from zoo.runs.files import write_text
+from zoo.config.frozen import FILE, thaw, write_config
+from zoo.config.rules import DDP
 from zoo.runs.resume import resume_point
 
 
@@ -29,7 +27,7 @@ def change_devices(folder: Path, devices: int) -> None:
     config["trainer"]["devices"] = devices
     if not together:
         config["trainer"]["strategy"] = "auto"
-    elif not str(config["trainer"].get("strategy")).startswith("ddp"):
+    elif config["trainer"].get("strategy") not in DDP:
         config["trainer"] |= {"strategy": "ddp", "use_distributed_sampler": False}
     check(config)
-    write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
+    write_config(path, config)

@@ -5,14 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from zoo.config.check import check
 from zoo.config.evaluation import typed, with_overrides
-from zoo.config.frozen import FILE, moved, thaw
+from zoo.config.frozen import FILE, moved, thaw, write_config
 from zoo.config.jobs import check_files
 from zoo.runs.checkpoint import CheckpointError, find_checkpoint, nearest
-from zoo.runs.files import write_text
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.status import State, StatusFile
 
@@ -74,7 +71,7 @@ def queue_test(run: Path, overrides: Sequence[str], config_dir: Path) -> Path:
     check_files([config])
     folder = create_run_folder(day_folder(Path(config["paths"]["runs_dir"])), config["name"])
     StatusFile(folder).start(typed(before, overrides), State.QUEUED, tests=str(run.resolve()))
-    write_text(folder / FILE, yaml.safe_dump(moved(config, folder), sort_keys=False, allow_unicode=True))
+    write_config(folder / FILE, moved(config, folder))
     return folder / FILE
 
 
