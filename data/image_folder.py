@@ -72,6 +72,12 @@ class ImageFolder(ImageSet):
                 f"path must hold train/ where it holds val/ or test/; {root} has {', '.join(_names(root))}:"
                 " put what is to be trained on into train/, a folder for each class"
             )
+        others = [path.name for path in map(Path, _folders(root)) if path.name not in given]
+        if others and 0 < len(given) < 3:
+            raise ValueError(
+                f"beside {' and '.join(given)}, {root} has {', '.join(others)}: call what is to validate on"
+                " val, what is to be tested on test, and move the rest elsewhere"
+            )
         folders = {split: root / split for split in given} if given else {"train": root}
         self._files = {split: _pictures(folder) for split, folder in folders.items()}
         _check_classes(folders, self._files)

@@ -3,7 +3,7 @@
 import hashlib
 import logging
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import chain
@@ -70,7 +70,11 @@ class PictureCaptions(CaptionSet):
         found = file_digests([picture.path for picture in pictures], memory)
         digests = dict(zip((picture.path for picture in pictures), found, strict=True))
         present = [path for path, digest in digests.items() if digest]
-        missing = [f"{path} does not exist" for path, digest in digests.items() if not digest]
+        missing = [
+            f"{path} {'cannot be read' if path.exists() else 'does not exist'}"
+            for path, digest in digests.items()
+            if not digest
+        ]
         if not present:
             raise FileNotFoundError(f"{self.name}: none of {len(missing)} pictures is there; {missing[0]}")
         self._left_out(missing)
@@ -79,8 +83,9 @@ class PictureCaptions(CaptionSet):
             store = stored_features(files, wanted.encoder(), wanted.cache_dir, self.name)
         else:
             store = files.pixels(wanted.cache_dir, self.name)
-        self._left_out(list(store.broken.values()))
+        self._left_out([f"{present[row]} {why}" for row, why in store.broken.items()])
         rows = {path: row for row, path in enumerate(present)}
+        self._say_copies(read, digests)
         splits: dict[str, CaptionSplit] = {}
         for split, some in read.items():
             there = [picture for picture in some if picture.path in rows]
@@ -96,6 +101,19 @@ class PictureCaptions(CaptionSet):
                 left_out={"missing": len(some) - len(there), "broken": len(there) - len(whole)},
             )
         return splits
+
+    def _say_copies(self, read: Mapping[str, list[Picture]], digests: Mapping[Path, str | None]) -> None:
+        """Names pictures of one split that lie in another one as well, under another name."""
+        trained = {digests[picture.path]: picture.path for picture in read["train"]}
+        for split in read.keys() - {"train"}:
+            copies = [one.path for one in read[split] if digests[one.path] and digests[one.path] in trained]
+            if copies:
+                original = trained[digests[copies[0]]]
+                _log.warning(
+                    "%s: %s has copies of pictures to train on (%d), for example %s of %s: what was learned"
+                    " by heart looks like what was understood",
+                    *(self.name, split, len(copies), copies[0], original),
+                )
 
     def _left_out(self, messages: list[str]) -> None:
         """Names the pictures that cannot be had.

@@ -80,16 +80,22 @@ class PictureFiles:
                 yield Chunk(pixels, broken)
 
     def _read(self, path: Path) -> Pixels | str:
-        """The pixels, or what is wrong with the file."""
+        """The pixels, or what is wrong with the picture, which is remembered, so without where it lies.
+
+        Raises:
+            RuntimeError: the machine could not read the file, which may pass.
+        """
         try:
             pixels: Pixels = read_image(path, self.spec).numpy()
         except ValueError as error:
-            return str(error)
+            if getattr(error.__cause__, "errno", None):
+                raise RuntimeError(str(error)) from error
+            return str(error).removeprefix(f"{path} ")
         return pixels
 
 
 def file_digests(paths: Sequence[Path], memory: Path) -> list[str | None]:
-    """The sha256 of each file's content; None where there is no file.
+    """The sha256 of each file's content; None where there is no file, or none that may be read.
 
     What was hashed once is known by the file's size and time of change, so that a start need not read a whole
     data set.
@@ -112,7 +118,7 @@ def file_digests(paths: Sequence[Path], memory: Path) -> list[str | None]:
             digests = dict(zip(news, pool.map(_digest, news), strict=True))
         known |= {path: [stamps[path], digest] for path, digest in digests.items()}
         _remember(memory, {path: entry for path, entry in known.items() if entry[1]})
-    return [known[path][1] or "unreadable" if path in stamps else None for path in map(str, paths)]
+    return [known[path][1] or None if path in stamps else None for path in map(str, paths)]
 
 
 def _stamp(path: Path) -> str | None:
@@ -127,7 +133,7 @@ def _digest(path: str) -> str:
     try:
         with open(path, "rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:  # which reading the picture will name
+    except OSError:
         return ""
 
 

@@ -125,7 +125,7 @@ def test_models_of_both_kinds_look_at_the_same_pictures() -> None:
 
 def test_what_is_no_picture() -> None:
     assert _fails("soft", "dog.png", "notes.txt", "cut.jpg").startswith(
-        "notes.txt is no picture, or of a format that is not known; cannot read the picture cut.jpg: "
+        "notes.txt is no picture, or of a format that is not known; cut.jpg cannot be read as a picture: "
     )
     assert _fails("soft", "a dog on a lawn") == (
         "the model of soft looks at pictures, and there is no file 'a dog on a lawn'"

@@ -89,7 +89,7 @@ def _readable(path: str | Path) -> Iterator[Image.Image]:
     except UnidentifiedImageError:
         raise ValueError(f"{path} is no picture, or of a format that is not known") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise ValueError(f"cannot read the picture {path}: {error}") from error
+        raise ValueError(f"{path} cannot be read as a picture: {error}") from error
 
 
 def _eight_bits(picture: Image.Image) -> Image.Image:

@@ -1,7 +1,9 @@
 """The data module of captioning."""
 
+import errno
 import json
 import logging
+import shutil
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
@@ -11,6 +13,7 @@ import numpy as np
 import pytest
 import torch
 from caption_files_by_hand import SPLITS, draw, said_of, write_jsonl
+from PIL import Image
 from through_loaders import assert_every_item_once, shared, trained_on
 from torch import Tensor, nn
 
@@ -272,6 +275,47 @@ def test_broken_and_missing_pictures_are_named_and_counted(
     draw(photos / "val 1.png", 5)
     with pytest.raises(ValueError, match=r"train 3\.png.*; .*test 0\.png is no picture"):
         ready(skip_broken=False)
+
+
+def test_broken_pictures_are_named_where_they_lie_now(
+    ready: Make, files: dict[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "photos" / "test 0.png").write_text("no picture")
+    ready()
+    (tmp_path / "photos" / "test 0.png").rename(tmp_path / "photos" / "moved.png")
+    path = Path(files["test"])
+    path.write_text(path.read_text("utf-8").replace("test 0.png", "moved.png"), "utf-8")
+    with caplog.at_level(logging.WARNING):
+        caplog.clear()
+        ready()
+    assert f"{tmp_path / 'photos' / 'moved.png'} is no picture" in caplog.text
+    assert "test 0.png" not in caplog.text
+
+
+def test_what_may_pass_is_not_remembered(ready: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    def shaky(path: str, *arguments: Any, **options: Any) -> Any:
+        if "train 3" in str(path):
+            raise OSError(errno.EIO, "Input/output error")
+        return real(path, *arguments, **options)
+
+    real = Image.open
+    with monkeypatch.context() as failing:
+        failing.setattr(Image, "open", shaky)
+        with pytest.raises(RuntimeError, match=r"train 3\.png cannot be read as a picture: .*Input/output"):
+            ready()
+    assert ready().report["train"]["broken"] == 0
+
+
+def test_copies_in_another_split_are_named(
+    ready: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING):
+        ready()
+        assert "copies" not in caplog.text
+        shutil.copy(tmp_path / "photos" / "train 3.png", tmp_path / "photos" / "val 2.png")
+        ready()
+    assert "val has copies of pictures to train on (1), for example " in caplog.text
+    assert f"{tmp_path / 'photos' / 'val 2.png'} of {tmp_path / 'photos' / 'train 3.png'}" in caplog.text
 
 
 class Tiny(nn.Module):

@@ -146,6 +146,10 @@ def nested(root: Path) -> None:
     draw(root / "train" / "cat" / "tabby" / "1.png")
 
 
+def misnamed(root: Path) -> None:
+    (root / "val").rename(root / "valid")
+
+
 def untrained(root: Path) -> None:
     (root / "train").rename(root / "extra")
 
@@ -159,6 +163,7 @@ def untrained(root: Path) -> None:
         (stray, r"train/notes\.txt is no folder of a class"),
         (nested, r"train/cat/tabby is a folder, but what lies in .*train/cat must be its pictures$"),
         (untrained, r"path must hold train/ where it holds val/ or test/; .* has extra, test, val: put "),
+        (misnamed, r"beside train and test, .* has valid: call what is to validate on val, what is to be"),
         (other, r"val lacks the classes dog of .*train; .*val has wolf, which .*train lacks"),
     ],
 )

@@ -118,6 +118,7 @@ def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:
         ("trainer.accumulate_grad_batches=2",),
         ("scheduler=plateau", "scheduler.patience=0", "+scheduler.threshold=1.0"),
         ("trainer.precision=bf16-mixed",),
+        ("compile=true",),
         ("trainer.log_every_n_steps=5",),
         ("trainer.check_val_every_n_epoch=2", "trainer.val_check_interval=null"),
         ("selection=soft", "model/decoder=luong", "optimizer=adamw", "scheduler=constant"),
