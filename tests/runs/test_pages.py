@@ -69,6 +69,9 @@ def test_mechanisms_are_rows_and_data_sets_are_columns() -> None:
         "| `attention=cosine` |  |  |  |  |  |  | 21.0 | 61 | 1,000 | 1.23 |",
     ]
     assert "Some CPU, 2 cores, threads: 2." in matrix(MATRIX)
+    other = {"machine": {"processor": "Another CPU", "cores": 1, "threads": 1}}
+    text = matrix([*MATRIX, results("toy", 3, "attention=dot", exact_match=0.5) | other])
+    assert "\nSome CPU, 2 cores, threads: 2; Another CPU, 1 core, threads: 1.\n" in text, "of every row"
 
 
 def test_of_errors_the_lowest_is_best() -> None:

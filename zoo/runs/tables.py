@@ -113,8 +113,8 @@ def matrix(published: Sequence[Results]) -> str:
             for line, name in zip(lines[1:], names, strict=True):
                 cell = _spread(values[name], digits=column.digits)
                 line.append(f"**{cell}**" if cell and means[name] == best else cell)
-    machines = dict.fromkeys(_machine(rows) for rows in compared(published).values())
-    return f"\n{markdown(lines)}\n{'; '.join(machines)}.\n\n"
+    shown = [row for found, _ in sets.values() for rows in found.values() for row in rows]
+    return f"\n{markdown(lines)}\n{_machines(shown)}.\n\n"
 
 
 def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
@@ -213,10 +213,14 @@ def _seeds(group: Sequence[Results]) -> str:
     return ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"])))
 
 
-def _machine(rows: Sequence[Results]) -> str:
-    machine = rows[0]["machine"]
-    cores = machine["cores"]
-    return f"{machine['processor']}, {cores} core{'s' if cores > 1 else ''}, threads: {machine['threads']}"
+def _machines(rows: Sequence[Results]) -> str:
+    """Each machine that one of the runs was made on, once."""
+    found = dict.fromkeys(
+        f"{machine['processor']}, {machine['cores']} core{'s' if machine['cores'] > 1 else ''},"
+        f" threads: {machine['threads']}"
+        for machine in (row["machine"] for row in rows)
+    )
+    return "; ".join(found)
 
 
 def _known(values: Iterable[float | None]) -> list[float]:
@@ -258,7 +262,7 @@ def _table(rows: Sequence[Results]) -> str:
     without = [line for group in groups.values() for line in _controls(group[:1], columns, _WITHOUT_MODEL)]
     lines += [line for number, line in enumerate(without) if line not in without[:number]]
     effects = _effects(list(groups.values()), columns)
-    return f"\n**`experiment={experiment}`** ({_machine(rows)})\n\n{markdown(lines)}{effects}"
+    return f"\n**`experiment={experiment}`** ({_machines(rows)})\n\n{markdown(lines)}{effects}"
 
 
 def _cells(
