@@ -73,13 +73,14 @@ def seed_difference(own: Mapping[int, float], baseline: Mapping[int, float]) -> 
         baseline: values by seed.
 
     Returns:
-        None where there are too few seeds to say anything: two on both sides are the least.
+        None where there are too few seeds to say anything: two on both sides are the least. And where all
+        seeds show the same difference, not 0: there is no spread then to measure it against.
     """
     seeds = tuple(sorted(own.keys() & baseline.keys()))
     if len(seeds) >= 2:
         differences = [own[seed] - baseline[seed] for seed in seeds]
         if _is_constant(differences):
-            return _certain(differences[0], seeds)
+            return _without_spread(differences[0], seeds)
         found = ttest_rel([own[seed] for seed in seeds], [baseline[seed] for seed in seeds])
         difference = statistics.fmean(differences)
     elif min(len(own), len(baseline)) >= 2:
@@ -87,7 +88,7 @@ def seed_difference(own: Mapping[int, float], baseline: Mapping[int, float]) -> 
         ours, theirs = list(own.values()), list(baseline.values())
         difference = statistics.fmean(ours) - statistics.fmean(theirs)
         if _is_constant(ours) and _is_constant(theirs):
-            return _certain(difference, seeds)
+            return _without_spread(difference, seeds)
         found = ttest_ind(ours, theirs, equal_var=False)
     else:
         return None
@@ -100,5 +101,5 @@ def _is_constant(values: Sequence[float]) -> bool:
     return float(np.ptp(values)) <= 1e-12 * max(1.0, *map(abs, values))
 
 
-def _certain(difference: float, seeds: tuple[int, ...]) -> SeedDifference:
-    return SeedDifference(difference, difference, difference, float(difference == 0), seeds)
+def _without_spread(difference: float, seeds: tuple[int, ...]) -> SeedDifference | None:
+    return SeedDifference(0.0, 0.0, 0.0, 1.0, seeds) if difference == 0 else None

@@ -247,6 +247,33 @@ def describe(run: Path, said: list[str]) -> Path:
     return edit(run, test=scores | shuffled, checkpoint={"metric": "val/cider_d"}, signatures=signed)
 
 
+def test_what_is_not_known_of_test_items_is_said(tmp_path: Path) -> None:
+    runs = [
+        make_run(tmp_path / score, score, test_other={"tf_perplexity": 2.0}) for score in ("Dot", "Cosine")
+    ]
+    found = compare(tmp_path, metrics=("tf_perplexity",), split="test_other")
+    assert (
+        "that all were tested on the same test_other is not known: test_hash is of test alone" in found.notes
+    )
+    assert not any("not known" in note for note in compare(tmp_path).notes)
+    for run in runs:
+        edit(run, test_hash=None)
+    assert not any("not known" in note for note in compare(tmp_path).notes), "predictions were compared"
+    found = compare(tmp_path, metrics=("tf_perplexity",))
+    assert any("no results.json has a test_hash" in note for note in found.notes)
+
+
+def test_intervals_of_fewer_seeds_are_said(tmp_path: Path) -> None:
+    for seed in (1, 2, 3):
+        make_run(tmp_path / f"a{seed}", "Dot", seed, right=8 + seed)
+    for seed in (1, 2):
+        make_run(tmp_path / f"b{seed}", "Cosine", seed, right=4 + 2 * seed)
+    said = "95 % (seeds): of the difference over these seeds alone, which may be fewer than n"
+    assert said in table.notes(compare(tmp_path))
+    make_run(tmp_path / "b3", "Cosine", 3, right=4)
+    assert said not in table.notes(compare(tmp_path))
+
+
 SIZES = ("big", "small", "round", "tiny", "huge")
 SCENES = [
     (colour, place) for colour in ("red", "green", "blue", "white") for place in ("here", "there", "low")

@@ -41,6 +41,12 @@ def test_the_baseline_then_the_best_come_first(sweep: Path) -> None:
     assert found["costs"]["tokens/s"] == {"moreIsBetter": True, "values": [1000.0] * 3}
 
 
+def test_costs_are_in_the_units_of_their_heads_and_of_one_machine(sweep: Path) -> None:
+    assert page_data(compared(sweep))["costs"]["peak GiB"]["values"] == [1.0] * 3
+    edit(sweep / "a1", machine={"processor": "another", "cores": 64})
+    assert list(page_data(compared(sweep))["costs"]) == ["parameters"]
+
+
 def test_the_table_is_complete(sweep: Path) -> None:
     """Also with metrics that were not asked for; numbers beside texts, to sort by."""
     found = {column["head"]: column for column in page_data(compared(sweep))["columns"]}

@@ -269,10 +269,17 @@ def _notes(runs: Sequence[Run], items: Items, question: Question, resampled: boo
         size = len(next(iter(items.statistics.values())))
         notes.append(
             f"p (items): paired bootstrap over {size:,} items of {question.split}, "
-            f"{question.samples:,} samples, seed {question.seed}; one-sided"
+            f"{question.samples:,} samples, seed {question.seed}; one-sided: 0.025 here is 0.05 two-sided"
         )
     notes += [items.signature] if items.signature else []
     notes += items.notes
+    unknown = [run.path for run in runs if run.path not in items.statistics]
+    if unknown and question.split != "test":
+        notes.append(
+            f"that all were tested on the same {question.split} is not known: test_hash is of test alone"
+        )
+    elif len(unknown) > 1 and not any(run.results.get("test_hash") for run in runs):
+        notes.append("that all were tested on the same items is not known: no results.json has a test_hash")
     machines = {_machine(run) for run in runs if run.results}
     if len(machines) > 1:
         notes.append(f"{len(machines)} kinds of machines: seconds, speeds and memory do not compare")

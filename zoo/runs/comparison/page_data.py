@@ -44,9 +44,12 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "costs": {
             table.cost_head(comparison, name): {
                 "moreIsBetter": name == "per_second",
-                "values": [row.costs[name].mean if name in row.costs else None for row in comparison.rows],
+                "values": [
+                    table.in_unit(name, row.costs[name].mean) if name in row.costs else None
+                    for row in comparison.rows
+                ],
             }
-            for name in COSTS
+            for name in (COSTS if comparison.one_machine else ["parameters"])
             if any(name in row.costs for row in comparison.rows)
         },
         "scores": [_score(row, comparison.metric) for row in comparison.rows],

@@ -128,6 +128,9 @@ def notes(comparison: Comparison) -> list[str]:
         how = [f"paired t-test over seeds {', '.join(map(str, seeds))}" for seeds in sorted(pairs) if seeds]
         how += ["Welch's t-test where fewer than two seeds are shared"] if () in pairs else []
         lines.append(f"p (seeds): {'; '.join(how)}; two-sided")
+        most = max(row.scores[comparison.metric].n for row in rows)
+        if any(seeds and len(seeds) < most for seeds in pairs):
+            lines.append("95 % (seeds): of the difference over these seeds alone, which may be fewer than n")
     lines += comparison.notes
     tested = sum(bool(row.seeds or row.items) for row in rows)
     if tested > 1:
@@ -250,6 +253,11 @@ def cost_head(comparison: Comparison, name: str) -> str:
     return heads.get(name, name)
 
 
+def in_unit(name: str, cost: float) -> float:
+    """A cost in what its head says."""
+    return cost / _GIB if name == "peak_memory_bytes" else cost
+
+
 def _marked(column: Column, number: int) -> str:
     return f"{column.cells[number]} {_BEST}" if column.best[number] else column.cells[number]
 
@@ -306,7 +314,7 @@ def _difference(comparison: Comparison, row: Row, digits: int) -> str:
 def _cost(row: Row, name: str) -> str:
     if name not in row.costs:
         return ""
-    mean = row.costs[name].mean
+    mean = in_unit(name, row.costs[name].mean)
     if name == "peak_memory_bytes":
-        return f"{mean / _GIB:.2f}"
+        return f"{mean:.2f}"
     return f"{mean:,.1f}" if name == "seconds" and mean < 1000 else f"{mean:,.0f}"
