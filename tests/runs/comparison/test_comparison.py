@@ -20,7 +20,7 @@ from zoo.runs.comparison.comparison import Comparison, Question
 from zoo.runs.comparison.comparison import compare as compare_runs
 from zoo.runs.comparison.runs import find_runs
 from zoo.runs.predictions import read_predictions, read_split, write_predictions
-from zoo.runs.status import State
+from zoo.runs.status import State, StatusFile
 
 
 def compare(*paths: Path, **asked: Any) -> Comparison:
@@ -261,6 +261,17 @@ def test_what_is_not_known_of_test_items_is_said(tmp_path: Path) -> None:
     assert not any("not known" in note for note in compare(tmp_path).notes), "predictions were compared"
     found = compare(tmp_path, metrics=("tf_perplexity",))
     assert any("no results.json has a test_hash" in note for note in found.notes)
+
+
+def test_what_a_hash_does_not_count_is_said(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        StatusFile(make_run(tmp_path / f"run{seed}", "Dot", seed)).start(
+            ["attention=dot", f"seed={seed}", f"data.train=corpus{seed}.tsv", "logger=csv"]
+        )
+        StatusFile(tmp_path / f"run{seed}").end(State.FINISHED, exit_code=0)
+    (said,) = [note for note in compare(tmp_path).notes if "typed as" in note]
+    assert "counted as seeds of one configuration" in said
+    assert said.endswith("typed as: data.train=corpus1.tsv; data.train=corpus2.tsv")
 
 
 def test_intervals_of_fewer_seeds_are_said(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from zoo.metrics import METRICS, caption_metrics
 from zoo.metrics.seeds import SeedDifference, Summary, seed_difference, summarise
 from zoo.metrics.significance import Difference, bootstrap_differences
 from zoo.metrics.text import SummedScore
-from zoo.runs.comparison.groups import Group, group
+from zoo.runs.comparison.groups import Group, group, mixed
 from zoo.runs.comparison.items import Items, language_of, read_items, scorer_of
 from zoo.runs.comparison.names import speed_unit
 from zoo.runs.comparison.refusal import obstacles, require_comparable
@@ -170,7 +170,7 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     ]
     if scorer is not None:
         rows = _with_items(rows, groups.index(baseline), scorer, items, question)
-    notes = _notes(kept, items, question, any(row.items for row in rows))
+    notes = _notes(kept, items, question, any(row.items for row in rows)) + mixed(groups)
     return Comparison(
         question=replace(question, metrics=metrics, baseline=baseline.label),
         rows=tuple(rows),

@@ -16,6 +16,11 @@ from zoo.runs.results import hashed_config
 
 _SHORT = 6
 """Characters of a hash that tell two groups of one name apart."""
+_UNHASHED = (
+    *("data.train=", "data.images.path=", "+callbacks"),
+    *("trainer.val_check_interval=", "trainer.check_val_every_n_epoch="),
+)
+"""Beginnings of what may change a result without changing a config_hash."""
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where PyYAML was built with it
 
 
@@ -78,6 +83,23 @@ def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
         Group(name, of, settings)
         for name, of, settings in zip(labels, ordered, _varying(ordered), strict=True)
     ], repeated
+
+
+def mixed(groups: Sequence[Group]) -> list[str]:
+    """A line for each group whose runs were not all typed alike where that is no part of a config_hash.
+
+    Files of one's own may be the same ones at another place, or others; another rhythm of validations picks
+    another checkpoint.
+    """
+    lines = []
+    for one in groups:
+        typed = dict.fromkeys(
+            " ".join(text for text in run.overrides if text.startswith(_UNHASHED)) for run in one.runs
+        )
+        if len(typed) > 1:
+            said = "; ".join(text or "(nothing)" for text in typed)
+            lines.append(f"{one.label}: counted as seeds of one configuration, but typed as: {said}")
+    return lines
 
 
 def _key(run: Run) -> tuple[str, ...]:
