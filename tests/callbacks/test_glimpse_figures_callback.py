@@ -147,10 +147,16 @@ def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(
 NAMES = ("glimpses", "locations")
 
 
-def test_right_and_wrong_ones_stand_apart(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
+def test_the_first_images_then_right_and_wrong_ones_apart(
+    tmp_path: Path, drawn: list[tuple[str, Groups]]
+) -> None:
     fit(tmp_path, learned, GlimpseFigures(folder=tmp_path, images=3, every_n_validations=3), [], "bright")
     ((_, groups),) = drawn
-    assert groups == {"right": [("bright", "bright")] * 3, "wrong": [("bright", "dark")] * 3}
+    assert groups == {
+        "the first images": [("bright", "dark"), ("bright", "bright"), ("bright", "dark")],
+        "others, right": [("bright", "bright")] * 3,
+        "others, wrong": [("bright", "dark")] * 2,
+    }
 
 
 def test_what_looks_anywhere_stands_where_it_belongs(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
@@ -159,9 +165,9 @@ def test_what_looks_anywhere_stands_where_it_belongs(tmp_path: Path, drawn: list
     fit(tmp_path, lambda size: RandomPolicy(state_size=size), figures, [])
     assert len(drawn) == 3
     for _, groups in drawn:
-        assert all(said == truth for said, truth in groups["right"])
-        assert all(said != truth for said, truth in groups["wrong"])
-        assert groups["right"] or groups["wrong"]
+        assert all(said == truth for said, truth in groups["others, right"])
+        assert all(said != truth for said, truth in groups["others, wrong"])
+        assert groups["others, right"] or groups["others, wrong"]
 
 
 def test_none_wrong_at_all(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
@@ -175,9 +181,10 @@ def test_none_wrong_at_all(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> N
             ]
             super().on_validation_end(trainer, pl_module)
 
-    fit(tmp_path, learned, Perfect(folder=tmp_path, every_n_validations=3), [], "dark")
+    fit(tmp_path, learned, Perfect(folder=tmp_path, images=1, every_n_validations=3), [], "dark")
     ((_, groups),) = drawn
-    assert groups == {"right": [("dark", "dark")] * 4, "wrong": []}
+    right = [("dark", "dark")]
+    assert groups == {"the first images": right, "others, right": right, "others, wrong": []}
     assert len(list((tmp_path / "figures").iterdir())) == 2
 
 

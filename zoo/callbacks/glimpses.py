@@ -25,7 +25,8 @@ class GlimpseFigures(Figures):
 
     Args:
         folder: the run's folder.
-        images: how many that were recognised, and how many that were not, at most 8 each: the first ones.
+        images: how many of a split's first, which are the same in every run; and how many of the others that
+            were recognised, and that were not; at most 8 each.
         every_n_validations: k.
 
     Raises:
@@ -45,16 +46,18 @@ class GlimpseFigures(Figures):
         items = task.predictions[split]
         if task.policy is None or not items:
             return {}
-        chosen = []
+        first, others = items[: self._images], items[self._images :]
+        chosen = [item["id"] for item in first]
         for is_right in (True, False):
-            alike = [item["id"] for item in items if (item["prediction"] in item["references"]) is is_right]
+            alike = [item["id"] for item in others if (item["prediction"] in item["references"]) is is_right]
             chosen += alike[: self._images]
         batch = trainer.datamodule.batch(split, chosen)  # type: ignore[attr-defined]
         paths = task.paths(batch.images, batch.labels)
         # What looks anywhere may look elsewhere and say something else now, so what is drawn decides.
         groups = {
-            "right": [path for path in paths if path.prediction == path.label],
-            "wrong": [path for path in paths if path.prediction != path.label],
+            "the first images": paths[: len(first)],
+            "others, right": [path for path in paths[len(first) :] if path.prediction == path.label],
+            "others, wrong": [path for path in paths[len(first) :] if path.prediction != path.label],
         }
         return {
             "glimpses": glimpse_sheet(groups, title=when),
