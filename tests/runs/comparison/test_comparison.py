@@ -70,6 +70,23 @@ def test_only_what_varies_is_a_column_and_once(sweep: Path) -> None:
     assert re.fullmatch(r"attention=dot \([0-9a-f]{6}\)", found.rows[-1].group.label)
 
 
+def test_no_two_rows_share_a_name(sweep: Path) -> None:
+    """Rows are looked up by it: where the configuration is the same the vocabulary tells them apart."""
+    for seed, right in enumerate((18, 19, 20), start=1):
+        run = make_run(sweep / f"3{seed}_dot", "Dot", seed, right=right, vocabulary_hash="dead")
+    make_run(sweep / "41_dot", model={"size": 16})
+    found = compare(sweep, baseline=str(run))
+    names = [row.group.label.replace(row.group.runs[0].results["config_hash"][:6], "#") for row in found.rows]
+    assert names == [
+        "attention=dot (#, beef)",
+        "attention=additive",
+        "attention=dot (#, dead)",
+        "attention=dot (#)",
+    ]
+    assert found.best("exact_match") == [found.baseline] == [found.rows[2]]
+    assert table.difference(found, found.rows[0]) == pytest.approx(1.55 / 3 - 0.95)
+
+
 def test_the_best_of_each_column(sweep: Path) -> None:
     found = compare(sweep)
     dot, additive = found.rows

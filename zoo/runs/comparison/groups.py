@@ -68,12 +68,7 @@ def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
     ordered = [tuple(sorted(seeds.values(), key=lambda run: run.seed or 0)) for seeds in together.values()]
     recipes = {of[0].results.get("experiment") for of in ordered}
     only = recipes.pop() if len(recipes) == 1 else ""
-    labels = [_label(of[0], only) for of in ordered]
-    shared = {name for name, count in Counter(labels).items() if count > 1}
-    labels = [
-        f"{name} ({_key(of[0])[0][:_SHORT]})" if name in shared else name
-        for name, of in zip(labels, ordered, strict=True)
-    ]
+    labels = _told_apart([_label(of[0], only) for of in ordered], list(together))
     return [
         Group(name, of, settings)
         for name, of, settings in zip(labels, ordered, _varying(ordered), strict=True)
@@ -90,6 +85,19 @@ def _label(run: Run, recipe: str | None) -> str:
     if not run.results:
         return str(run.path)
     return label({**run.results, "overrides": special(run.overrides)}, of=recipe)
+
+
+def _told_apart(labels: Sequence[str], keys: Sequence[tuple[str, ...]]) -> list[str]:
+    """Adds to each name that several groups share as much of its key as it takes."""
+    names = list(labels)
+    for length in (_SHORT, None):
+        for parts in (1, 2):
+            shared = {name for name, count in Counter(names).items() if count > 1}
+            names = [
+                f"{label} ({', '.join(part[:length] for part in key[:parts])})" if name in shared else name
+                for name, label, key in zip(names, labels, keys, strict=True)
+            ]
+    return names
 
 
 def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
