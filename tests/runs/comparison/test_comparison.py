@@ -87,6 +87,39 @@ def test_no_two_rows_share_a_name(sweep: Path) -> None:
     assert table.difference(found, found.rows[0]) == pytest.approx(1.55 / 3 - 0.95)
 
 
+def test_what_has_no_configuration_does_not_make_columns(sweep: Path, tmp_path: Path) -> None:
+    """Kept results and predictions say less of themselves, not something else."""
+    write_predictions(tmp_path / "other", {"test": items(TARGETS)})
+    content = json.loads((sweep / "11_dot" / "results.json").read_text())
+    kept = tmp_path / "cosine.json"
+    kept.write_text(json.dumps({**content, "config_hash": "c05", "overrides": ["++attention=cosine"]}))
+    found = compare(sweep, kept, tmp_path / "other")
+    assert found.settings == ("attention",)
+    assert [row.group.settings["attention"] for row in found.rows] == ["Dot", "Additive", "cosine", ""]
+    found = compare(sweep / "11_dot", kept, tmp_path / "other")
+    assert [row.group.settings for row in found.rows] == [
+        {"attention": said} for said in ("dot", "cosine", "")
+    ]
+    assert compare(sweep / "11_dot", tmp_path / "other").settings == ()
+    kept.write_text(json.dumps({**content, "seed": 0, "overrides": ["attention=dot"]}))
+    found = compare(sweep, kept)
+    assert found.rows[0].group.settings == {"attention": "Dot"}, "of a row, one run that has it is enough"
+
+
+def test_of_many_settings_a_table_shows_the_first_and_those_that_were_typed_come_first(sweep: Path) -> None:
+    make_run(sweep / "wide", "Cosine", model={f"size_{number}": number for number in range(10)})
+    status = json.loads((sweep / "11_dot" / "status.json").read_text())
+    status["overrides"].append("model.size_7=3")
+    (sweep / "11_dot" / "status.json").write_text(json.dumps(status))
+    found = compare(sweep)
+    assert len(found.settings) == 11
+    heads = [column.head for column in table.columns(found)]
+    assert heads[:10] == ["run", "attention", "model.size_7", *(f"model.size_{n}" for n in range(6)), "n"]
+    assert "not shown: 3 of 11 settings that differ; --csv and --html have them" in table.notes(found)
+    assert not any("settings that differ" in line for line in table.notes(found, complete=True))
+    assert len(table.columns(found, complete=True)) == len(heads) + 3 + 1  # and tf_perplexity
+
+
 def test_the_best_of_each_column(sweep: Path) -> None:
     found = compare(sweep)
     dot, additive = found.rows

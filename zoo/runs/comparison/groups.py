@@ -101,16 +101,22 @@ def _told_apart(labels: Sequence[str], keys: Sequence[tuple[str, ...]]) -> list[
 
 
 def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
-    """Of each group's configuration, what is not the same in all; of keys that always say the same, one."""
-    configs = [_config(runs[0].path) for runs in groups]
-    if all(config is None for config in configs):  # kept results come without one
-        texts = [_typed(runs[0]) for runs in groups]
-    else:
-        texts = [_texts(config) if config else {} for config in configs]
-    keys = sorted({key: None for one in texts for key in one}, key=lambda key: key.count("."))
+    """Of each group's configuration, what is not the same in all; of keys that always say the same, one.
+
+    What was typed comes first. Kept results and predictions have no configuration: what they do not say is
+    unknown, not another value, so beside configurations they decide nothing.
+    """
+    typed = [_typed(runs[0]) for runs in groups]
+    configs = [next(filter(None, (_config(run.path) for run in runs)), None) for runs in groups]
+    texts = [_texts(config) if config else one for config, one in zip(configs, typed, strict=True)]
+    deciding = [one for one, config in zip(texts, configs, strict=True) if config]
+    if len(deciding) < 2:  # nothing to set a configuration against but what was typed
+        texts, deciding = typed, [one for one in typed if one]
+    first = {key for one in typed for key in one}
+    keys = {key: None for one in deciding for key in one}
     chosen: dict[tuple[str, ...], str] = {}
-    for key in keys:
-        values = tuple(one.get(key, "") for one in texts)
+    for key in sorted(keys, key=lambda key: (key not in first, key.count("."))):
+        values = tuple(one.get(key, "") for one in deciding)
         if len(set(values)) > 1:
             chosen.setdefault(values, key)
     return [{key: one.get(key, "") for key in chosen.values()} for one in texts]
@@ -128,7 +134,7 @@ def _typed(run: Run) -> dict[str, str]:
     settings = {"experiment": str(run.results.get("experiment"))} if run.results else {}
     for text in special(run.overrides):
         key, _, value = text.partition("=")
-        settings[key] = value
+        settings[key.lstrip("+")] = value
     return settings
 
 
