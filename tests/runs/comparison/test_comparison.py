@@ -120,6 +120,15 @@ def test_of_many_settings_a_table_shows_the_first_and_those_that_were_typed_come
     assert len(table.columns(found, complete=True)) == len(heads) + 3 + 1  # and tf_perplexity
 
 
+def test_a_mean_over_fewer_runs_than_its_row_says_so(sweep: Path) -> None:
+    edit(sweep / "21_additive", test={"exact_match": 0.7, "tf_perplexity": float("inf")})
+    found = compare(sweep, metrics=("exact_match", "tf_perplexity"))
+    note = "tf_perplexity: no finite value in 1 of 3 runs of attention=additive"
+    assert note in table.notes(found)
+    assert note not in table.notes(compare(sweep)), "which does not show it"
+    assert note in table.notes(compare(sweep), complete=True)
+
+
 def test_the_best_of_each_column(sweep: Path) -> None:
     found = compare(sweep)
     dot, additive = found.rows

@@ -129,6 +129,9 @@ def notes(comparison: Comparison, *, complete: bool = False) -> list[str]:
         how += ["Welch's t-test where fewer than two seeds are shared"] if () in pairs else []
         lines.append(f"p (seeds): {'; '.join(how)}; two-sided")
     lines += comparison.notes
+    for name in _others(comparison, complete):
+        if fewer := ", ".join(filter(None, (_missing(row, name) for row in rows))):
+            lines.append(f"{name}: no finite value in {fewer}")
     tested = sum(bool(row.seeds or row.items) for row in rows)
     if tested > 1:
         lines.append(
@@ -256,6 +259,14 @@ def _others(comparison: Comparison, complete: bool) -> list[str]:
     return [
         name for name in (measured if complete else comparison.question.metrics) if name != comparison.metric
     ]
+
+
+def _missing(row: Row, name: str) -> str:
+    """How many of a row's `n` runs are not in its mean of a metric; empty where all or none of them are."""
+    runs = len(row.group.runs)
+    if name not in row.scores or row.scores[name].n == runs:
+        return ""
+    return f"{runs - row.scores[name].n} of {runs} runs of {row.group.label}"
 
 
 def _marked(column: Column, number: int) -> str:
