@@ -70,6 +70,65 @@ def test_only_what_varies_is_a_column_and_once(sweep: Path) -> None:
     assert re.fullmatch(r"attention=dot \([0-9a-f]{6}\)", found.rows[-1].group.label)
 
 
+def test_no_two_rows_share_a_name(sweep: Path) -> None:
+    """Rows are looked up by it: where the configuration is the same the vocabulary tells them apart."""
+    for seed, right in enumerate((18, 19, 20), start=1):
+        run = make_run(sweep / f"3{seed}_dot", "Dot", seed, right=right, vocabulary_hash="dead")
+    make_run(sweep / "41_dot", model={"size": 16})
+    found = compare(sweep, baseline=str(run))
+    names = [row.group.label.replace(row.group.runs[0].results["config_hash"][:6], "#") for row in found.rows]
+    assert names == [
+        "attention=dot (#, beef)",
+        "attention=additive",
+        "attention=dot (#, dead)",
+        "attention=dot (#)",
+    ]
+    assert found.best("exact_match") == [found.baseline] == [found.rows[2]]
+    assert table.difference(found, found.rows[0]) == pytest.approx(1.55 / 3 - 0.95)
+
+
+def test_what_has_no_configuration_does_not_make_columns(sweep: Path, tmp_path: Path) -> None:
+    """Kept results and predictions say less of themselves, not something else."""
+    write_predictions(tmp_path / "other", {"test": items(TARGETS)})
+    content = json.loads((sweep / "11_dot" / "results.json").read_text())
+    kept = tmp_path / "cosine.json"
+    kept.write_text(json.dumps({**content, "config_hash": "c05", "overrides": ["++attention=cosine"]}))
+    found = compare(sweep, kept, tmp_path / "other")
+    assert found.settings == ("attention",)
+    assert [row.group.settings["attention"] for row in found.rows] == ["Dot", "Additive", "cosine", ""]
+    found = compare(sweep / "11_dot", kept, tmp_path / "other")
+    assert [row.group.settings for row in found.rows] == [
+        {"attention": said} for said in ("dot", "cosine", "")
+    ]
+    assert compare(sweep / "11_dot", tmp_path / "other").settings == ()
+    kept.write_text(json.dumps({**content, "seed": 0, "overrides": ["attention=dot"]}))
+    found = compare(sweep, kept)
+    assert found.rows[0].group.settings == {"attention": "Dot"}, "of a row, one run that has it is enough"
+
+
+def test_of_many_settings_a_table_shows_the_first_and_those_that_were_typed_come_first(sweep: Path) -> None:
+    make_run(sweep / "wide", "Cosine", model={f"size_{number}": number for number in range(10)})
+    status = json.loads((sweep / "11_dot" / "status.json").read_text())
+    status["overrides"].append("model.size_7=3")
+    (sweep / "11_dot" / "status.json").write_text(json.dumps(status))
+    found = compare(sweep)
+    assert len(found.settings) == 11
+    heads = [column.head for column in table.columns(found)]
+    assert heads[:10] == ["run", "attention", "model.size_7", *(f"model.size_{n}" for n in range(6)), "n"]
+    assert "not shown: 3 of 11 settings that differ; --csv and --html have them" in table.notes(found)
+    assert not any("settings that differ" in line for line in table.notes(found, complete=True))
+    assert len(table.columns(found, complete=True)) == len(heads) + 3 + 1  # and tf_perplexity
+
+
+def test_a_mean_over_fewer_runs_than_its_row_says_so(sweep: Path) -> None:
+    edit(sweep / "21_additive", test={"exact_match": 0.7, "tf_perplexity": float("inf")})
+    found = compare(sweep, metrics=("exact_match", "tf_perplexity"))
+    note = "tf_perplexity: no finite value in 1 of 3 runs of attention=additive"
+    assert note in table.notes(found)
+    assert note not in table.notes(compare(sweep)), "which does not show it"
+    assert note in table.notes(compare(sweep), complete=True)
+
+
 def test_the_best_of_each_column(sweep: Path) -> None:
     found = compare(sweep)
     dot, additive = found.rows

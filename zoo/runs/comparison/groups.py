@@ -73,12 +73,7 @@ def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
     ordered = [tuple(sorted(seeds.values(), key=lambda run: run.seed or 0)) for seeds in together.values()]
     recipes = {of[0].results.get("experiment") for of in ordered}
     only = recipes.pop() if len(recipes) == 1 else ""
-    labels = [_label(of[0], only) for of in ordered]
-    shared = {name for name, count in Counter(labels).items() if count > 1}
-    labels = [
-        f"{name} ({_key(of[0])[0][:_SHORT]})" if name in shared else name
-        for name, of in zip(labels, ordered, strict=True)
-    ]
+    labels = _told_apart([_label(of[0], only) for of in ordered], list(together))
     return [
         Group(name, of, settings)
         for name, of, settings in zip(labels, ordered, _varying(ordered), strict=True)
@@ -114,17 +109,36 @@ def _label(run: Run, recipe: str | None) -> str:
     return label({**run.results, "overrides": special(run.overrides)}, of=recipe)
 
 
+def _told_apart(labels: Sequence[str], keys: Sequence[tuple[str, ...]]) -> list[str]:
+    """Adds to each name that several groups share as much of its key as it takes."""
+    names = list(labels)
+    for length in (_SHORT, None):
+        for parts in (1, 2):
+            shared = {name for name, count in Counter(names).items() if count > 1}
+            names = [
+                f"{label} ({', '.join(part[:length] for part in key[:parts])})" if name in shared else name
+                for name, label, key in zip(names, labels, keys, strict=True)
+            ]
+    return names
+
+
 def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
-    """Of each group's configuration, what is not the same in all; of keys that always say the same, one."""
-    configs = [_config(runs[0].path) for runs in groups]
-    if all(config is None for config in configs):  # kept results come without one
-        texts = [_typed(runs[0]) for runs in groups]
-    else:
-        texts = [_texts(config) if config else {} for config in configs]
-    keys = sorted({key: None for one in texts for key in one}, key=lambda key: key.count("."))
+    """Of each group's configuration, what is not the same in all; of keys that always say the same, one.
+
+    What was typed comes first. Kept results and predictions have no configuration: what they do not say is
+    unknown, not another value, so beside configurations they decide nothing.
+    """
+    typed = [_typed(runs[0]) for runs in groups]
+    configs = [next(filter(None, (_config(run.path) for run in runs)), None) for runs in groups]
+    texts = [_texts(config) if config else one for config, one in zip(configs, typed, strict=True)]
+    deciding = [one for one, config in zip(texts, configs, strict=True) if config]
+    if len(deciding) < 2:  # nothing to set a configuration against but what was typed
+        texts, deciding = typed, [one for one in typed if one]
+    first = {key for one in typed for key in one}
+    keys = {key: None for one in deciding for key in one}
     chosen: dict[tuple[str, ...], str] = {}
-    for key in keys:
-        values = tuple(one.get(key, "") for one in texts)
+    for key in sorted(keys, key=lambda key: (key not in first, key.count("."))):
+        values = tuple(one.get(key, "") for one in deciding)
         if len(set(values)) > 1:
             chosen.setdefault(values, key)
     return [{key: one.get(key, "") for key in chosen.values()} for one in texts]
@@ -142,7 +156,7 @@ def _typed(run: Run) -> dict[str, str]:
     settings = {"experiment": str(run.results.get("experiment"))} if run.results else {}
     for text in special(run.overrides):
         key, _, value = text.partition("=")
-        settings[key] = value
+        settings[key.lstrip("+")] = value
     return settings
 
 

@@ -23,7 +23,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         comparison: of runs whose folders may hold curves, predictions and pictures; what is damaged is left
             out, and a note says so.
     """
-    notes = table.notes(comparison)
+    notes = table.notes(comparison, complete=True)
     shown = table.columns(comparison, complete=True)
     order = _order(comparison)
     curves = _curves(comparison.rows, notes)

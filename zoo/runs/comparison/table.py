@@ -18,7 +18,7 @@ from zoo.runs.comparison.comparison import COSTS, Comparison, Row
 from zoo.runs.comparison.runs import Run
 
 _MOST_SETTINGS = 8
-"""Columns of settings in a table that is read; CSV and the page hold any number."""
+"""Columns of settings in a table that is read, the first there are; CSV and the page hold any number."""
 _BEST = "*"
 _FRAME = 3
 """What a frame adds to the width of a column."""
@@ -52,9 +52,7 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
     """
     rows, metric = comparison.rows, comparison.metric
     digits = _digits([row.scores[metric] for row in rows])
-    are_few = complete or len(comparison.settings) <= _MOST_SETTINGS
-    measured = list({name: None for row in rows for name in row.scores})
-    others = [name for name in (measured if complete else comparison.question.metrics) if name != metric]
+    settings = comparison.settings if complete else comparison.settings[:_MOST_SETTINGS]
 
     def text(head: str, cell: Callable[[Row], str]) -> Column:
         return Column(head, [cell(row) for row in rows], [None] * len(rows), [False] * len(rows), False)
@@ -93,7 +91,7 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
 
     found = [
         text("run", lambda row: row.group.label),
-        *(text(key, partial(_setting, key)) for key in comparison.settings if are_few),
+        *(text(key, partial(_setting, key)) for key in settings),
         number("n", lambda row: row.scores[metric].n, lambda row: str(row.scores[metric].n)),
         score(metric),
         number(
@@ -109,18 +107,20 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
         ),
         *test("items", lambda row: row.items),
         *test("seeds", lambda row: row.seeds),
-        *map(score, others),
+        *map(score, _others(comparison, complete)),
         *map(cost, COSTS),
     ]
     return [one for one in found if any(one.cells)]
 
 
-def notes(comparison: Comparison) -> list[str]:
-    """What stands below the table."""
+def notes(comparison: Comparison, *, complete: bool = False) -> list[str]:
+    """What stands below the table that `columns` gives."""
     rows = comparison.rows
     lines = [f"{_BEST} the best of its column; differences are from {comparison.baseline.group.label}"]
-    if len(comparison.settings) > _MOST_SETTINGS:
-        lines.append(f"{len(comparison.settings)} settings differ: --csv and --html show them")
+    number = len(comparison.settings)
+    if number > _MOST_SETTINGS and not complete:
+        hidden = number - _MOST_SETTINGS
+        lines.append(f"not shown: {hidden} of {number} settings that differ; --csv and --html have them")
     if any(row.scores[comparison.metric].deviation is not None for row in rows):
         lines.append("± standard deviation over n seeds, with Student's 95 % interval of the mean")
     if any(row.seeds for row in rows):
@@ -132,6 +132,9 @@ def notes(comparison: Comparison) -> list[str]:
         if any(seeds and len(seeds) < most for seeds in pairs):
             lines.append("95 % (seeds): of the difference over these seeds alone, which may be fewer than n")
     lines += comparison.notes
+    for name in _others(comparison, complete):
+        if fewer := ", ".join(filter(None, (_missing(row, name) for row in rows))):
+            lines.append(f"{name}: no finite value in {fewer}")
     tested = sum(bool(row.seeds or row.items) for row in rows)
     if tested > 1:
         lines.append(
@@ -256,6 +259,22 @@ def cost_head(comparison: Comparison, name: str) -> str:
 def in_unit(name: str, cost: float) -> float:
     """A cost in what its head says."""
     return cost / _GIB if name == "peak_memory_bytes" else cost
+
+
+def _others(comparison: Comparison, complete: bool) -> list[str]:
+    """The metrics that are shown beside the first."""
+    measured = list({name: None for row in comparison.rows for name in row.scores})
+    return [
+        name for name in (measured if complete else comparison.question.metrics) if name != comparison.metric
+    ]
+
+
+def _missing(row: Row, name: str) -> str:
+    """How many of a row's `n` runs are not in its mean of a metric; empty where all or none of them are."""
+    runs = len(row.group.runs)
+    if name not in row.scores or row.scores[name].n == runs:
+        return ""
+    return f"{runs - row.scores[name].n} of {runs} runs of {row.group.label}"
 
 
 def _marked(column: Column, number: int) -> str:
