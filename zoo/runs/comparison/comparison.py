@@ -15,7 +15,7 @@ from zoo.runs.comparison.groups import Group, group
 from zoo.runs.comparison.items import Items, language_of, read_items, scorer_of
 from zoo.runs.comparison.names import speed_unit
 from zoo.runs.comparison.refusal import obstacles, require_comparable
-from zoo.runs.comparison.runs import Run
+from zoo.runs.comparison.runs import Run, is_number
 
 COSTS = ("parameters", "seconds", "per_second", "peak_memory_bytes")
 """What a run costs, as results.json calls it."""
@@ -233,7 +233,7 @@ def _cost(of: Group, name: str, unit: str) -> Summary | None:
     values = [run.results.get(name) for run in of.runs]
     if name == "per_second":
         values = [(value or {}).get(unit) for value in values]
-    known = [float(value) for value in values if isinstance(value, int | float)]
+    known = [float(value) for value in values if is_number(value)]
     return summarise(known) if known else None
 
 
