@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from zoo.metrics.cider import CiderReferences
 from zoo.runs.comparison import table
 from zoo.runs.comparison.comparison import Comparison, Question
 from zoo.runs.comparison.comparison import compare as compare_runs
+from zoo.runs.comparison.html import page
+from zoo.runs.comparison.pictures import pictures
 from zoo.runs.comparison.runs import find_runs
 from zoo.runs.predictions import read_predictions, read_split, write_predictions
 from zoo.runs.status import State
@@ -236,6 +239,7 @@ def test_a_baseline_by_name_or_by_run(sweep: Path) -> None:
         assert found.rows[0].seeds is not None
         assert found.rows[0].seeds.difference < 0
     assert "did you mean attention=dot?" in refused(sweep, baseline="attention=dott")
+    assert "no group is called 'aaaa" in refused(sweep, baseline="a" * 300)
 
 
 def test_another_test_set_is_refused(sweep: Path) -> None:
@@ -478,6 +482,37 @@ def test_markdown(sweep: Path) -> None:
     assert cells["parameters"] == "1,500"
     assert "| **1,000** |" in lines[2]
     assert any("paired t-test over seeds 1, 2, 3" in line for line in lines)
+
+
+def test_nothing_in_a_name_is_markdown(sweep: Path) -> None:
+    make_unfinished(sweep / "31_dot", State.FAILED, ValueError("<img src=x> *a* `b` ![c](d) ~e~ f|g &lt; \\"))
+    text = table.markdown(compare(sweep))
+    assert r"\<img src=x> \*a\* \`b\` ![c\](d) \~e\~ f\|g \&lt; \\" in text
+    assert "| [0.6258, 0.8742] |" in text, "numbers stay as they are"
+
+
+def test_nothing_is_less_than_zero_by_rounding(sweep: Path) -> None:
+    for seed in (1, 2, 3):
+        value = json.loads((sweep / f"1{seed}_dot" / "results.json").read_text())["test"]["exact_match"]
+        edit(next(sweep.glob(f"2{seed}_*")), test={"exact_match": value - 1e-9 * seed})
+    shown = {column.head: column.cells[1] for column in table.columns(compare(sweep))}
+    assert shown["difference"] == "+0.0000"
+    assert shown["95 % (seeds)"] == "[+0.0000, +0.0000]"
+
+
+def test_names_that_are_no_text_are_written_with_escapes(
+    sweep: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    make_unfinished(Path(os.fsdecode(bytes(sweep) + b"/31_\xff")), State.FAILED, ValueError("why"))
+    write_predictions(Path(os.fsdecode(bytes(sweep) + b"_\xfe")), {"test": items(TARGETS)})
+    found = compare(sweep, Path(os.fsdecode(bytes(sweep) + b"_\xfe")), metrics=("exact_match",))
+    table.print_table(found)
+    printed = capsysbinary.readouterr().out.decode()
+    for text in (printed, table.markdown(found), table.comma_separated(found), page(found)):
+        assert re.search(r"sweep/31_\\+udcff", text)
+        assert re.search(r"sweep_\\+udcfe", text)
+        text.encode()
+    assert pictures(found).keys() == {"exact_match.png", "exact_match_against_speed.png"}
 
 
 def test_comma_separated_values_are_complete(sweep: Path) -> None:

@@ -1,5 +1,6 @@
 """Groups of runs against a baseline: what differs, by how much, and whether that could be chance."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -221,7 +222,8 @@ def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
 
 
 def _is_below(path: Path, folder: Path) -> bool:
-    return folder.exists() and path.resolve().is_relative_to(folder.resolve())
+    # unlike `Path.exists`, for names of any length
+    return os.path.exists(folder) and path.resolve().is_relative_to(folder.resolve())
 
 
 def _summary(of: Group, split: str, metric: str) -> Summary | None:
