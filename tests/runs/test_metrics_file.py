@@ -41,6 +41,14 @@ def test_the_first_process_writes_for_all(tmp_path: Path, monkeypatch: pytest.Mo
     assert not (tmp_path / "metrics.csv").exists()
 
 
+def test_a_row_that_was_cut_is_none(tmp_path: Path) -> None:
+    """Not even where what is left of it looks like one."""
+    file = tmp_path / "metrics.csv"
+    for rest in ("2", "2,a", "2,a,0.2"):
+        file.write_text(f"step,name,value\n1,a,1.0\n{rest}")
+        assert list(read_metrics(file)) == [Value(1, "a", 1.0)]
+
+
 def test_values_survive_exactly(tmp_path: Path) -> None:
     value = 0.1 + 0.2
     MetricsFile(tmp_path / "metrics.csv").log_metrics({"a": value}, step=1)

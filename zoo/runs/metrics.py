@@ -94,13 +94,13 @@ class Value(NamedTuple):
 
 
 def read_metrics(path: Path) -> Iterator[Value]:
-    """Reads metrics.csv.
+    """Reads metrics.csv; a last row without its line end was cut by a kill and is none.
 
     Raises:
         ValueError: a row is not `step,name,value`; the message names its line.
     """
     with Path(path).open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(file)
+        rows = csv.reader(line for line in file if line.endswith("\n"))
         if next(rows, None) != list(_COLUMNS):
             raise ValueError(f"{path} does not begin with {','.join(_COLUMNS)}")
         for row in rows:

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,8 @@ from zoo.metrics.cider import CiderReferences
 from zoo.runs.comparison import table
 from zoo.runs.comparison.comparison import Comparison, Question
 from zoo.runs.comparison.comparison import compare as compare_runs
+from zoo.runs.comparison.html import page
+from zoo.runs.comparison.pictures import pictures
 from zoo.runs.comparison.runs import find_runs
 from zoo.runs.predictions import read_predictions, read_split, write_predictions
 from zoo.runs.status import State, StatusFile
@@ -173,6 +176,95 @@ def test_runs_that_did_not_finish_are_listed_and_in_no_mean(sweep: Path) -> None
         assert "loss is nan" in text
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"signatures": []},
+        {"signatures": {"exact_match": 3}},
+        {"checkpoint": "x"},
+        {"per_second": [1]},
+        {"machine": "x"},
+        {"versions": "x"},
+        {"test_hash": 5},
+        {"test_hash": ["a"]},
+        {"vocabulary_hash": ["a"]},
+        {"experiment": ["a"]},
+        {"seed": True},
+        {"seed": 2**64},
+    ],
+    ids=str,
+)
+def test_damaged_results_stop_no_comparison(sweep: Path, damage: dict[str, Any]) -> None:
+    edit(sweep / "11_dot", **damage)
+    found = compare(sweep)
+    assert [row.scores["exact_match"].n for row in found.rows] == [2, 3]
+    (damaged,) = found.left_out
+    assert damaged.state == "unreadable"
+    assert all(key in str(damaged.left_out) for key in ("results.json", *damage))
+
+
+@pytest.mark.parametrize(
+    ("damage", "state"),
+    [
+        ({"state": "failed", "exception": 5}, "failed"),
+        ({"state": "running", "pid": 10**400}, "unreadable"),
+    ],
+    ids=["exception", "pid"],
+)
+def test_a_damaged_status_stops_no_comparison(sweep: Path, damage: dict[str, Any], state: str) -> None:
+    path = sweep / "11_dot" / "status.json"
+    path.write_text(json.dumps({**json.loads(path.read_text(encoding="utf-8")), **damage}), encoding="utf-8")
+    found = compare(sweep)
+    assert [run.state for run in found.left_out] == [state]
+    assert [row.scores["exact_match"].n for row in found.rows] == [2, 3]
+
+
+def test_a_number_too_large_for_statistics_is_none(sweep: Path) -> None:
+    for seed, value in ((4, 1e308), (5, 1e308), (6, 10**400), (7, float("inf"))):
+        make_run(sweep / f"3{seed}_dot", "Dot", seed, test={"exact_match": value, "tf_perplexity": 4.0})
+    found = compare(sweep)
+    assert [row.scores["exact_match"].n for row in found.rows] == [3, 3]
+    reasons = [str(run.left_out) for run in found.left_out]
+    assert reasons == [f"its test exact_match is {value}" for value in ("1e+308", "1e+308", "inf", "inf")]
+
+
+def test_a_cost_that_is_not_finite_is_none(sweep: Path) -> None:
+    edit(sweep / "11_dot", seconds=float("nan"), per_second={"tokens": float("inf")}, parameters=10**400)
+    edit(sweep / "12_dot", peak_memory_bytes=float("inf"))
+    costs = compare(sweep).rows[0].costs
+    counts = {name: costs[name].n for name in ("seconds", "per_second", "parameters", "peak_memory_bytes")}
+    assert counts == {"seconds": 2, "per_second": 2, "parameters": 2, "peak_memory_bytes": 2}
+
+
+def cut(run: Path, count: int) -> None:
+    """Cuts a run's predictions at a line end."""
+    path = run / "predictions.jsonl"
+    path.write_text("".join(path.read_text(encoding="utf-8").splitlines(True)[:count]), encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", ["11_dot", "23_additive"])
+def test_predictions_that_were_cut_stop_no_comparison(sweep: Path, name: str) -> None:
+    cut(sweep / name, 7)
+    found = compare(sweep)
+    assert [row.scores["exact_match"].n for row in found.rows] == [3, 3]
+    assert found.rows[1].items is None
+    (note,) = [note for note in found.notes if "no p over" in note]
+    assert f"{name}: its predictions score 1.0000, results.json says " in note
+
+
+@pytest.mark.parametrize("name", ["a", "b", "c"])
+def test_predictions_that_were_cut_are_no_reference(tmp_path: Path, name: str) -> None:
+    """Also where what is left scores the same, and beside a system whose items are its own."""
+    for of, score in (("a", "Dot"), ("b", "Additive"), ("c", "Cosine")):
+        make_run(tmp_path / "runs" / of, score, right=20)
+    cut(tmp_path / "runs" / name, 7)
+    write_predictions(tmp_path / "other", {"test": items(TARGETS)})
+    found = compare(tmp_path / "other", tmp_path / "runs", metrics=("exact_match",))
+    assert [row.items is None for row in found.rows] == [True, *(of == name for of in "abc")]
+    (note,) = [note for note in found.notes if "no p over" in note]
+    assert note.endswith(f"{name}: its predictions are of 7 of 20 test items: no p over test items")
+
+
 def test_a_run_that_is_gone_was_killed(sweep: Path) -> None:
     run = make_run(sweep / "31_dot", seed=4)
     status = json.loads((run / "status.json").read_text())
@@ -206,6 +298,7 @@ def test_a_baseline_by_name_or_by_run(sweep: Path) -> None:
         assert found.rows[0].seeds is not None
         assert found.rows[0].seeds.difference < 0
     assert "did you mean attention=dot?" in refused(sweep, baseline="attention=dott")
+    assert "no group is called 'aaaa" in refused(sweep, baseline="a" * 300)
 
 
 def test_another_test_set_is_refused(sweep: Path) -> None:
@@ -459,6 +552,37 @@ def test_markdown(sweep: Path) -> None:
     assert cells["parameters"] == "1,500"
     assert "| **1,000** |" in lines[2]
     assert any("paired t-test over seeds 1, 2, 3" in line for line in lines)
+
+
+def test_nothing_in_a_name_is_markdown(sweep: Path) -> None:
+    make_unfinished(sweep / "31_dot", State.FAILED, ValueError("<img src=x> *a* `b` ![c](d) ~e~ f|g &lt; \\"))
+    text = table.markdown(compare(sweep))
+    assert r"\<img src=x> \*a\* \`b\` ![c\](d) \~e\~ f\|g \&lt; \\" in text
+    assert "| [0.6258, 0.8742] |" in text, "numbers stay as they are"
+
+
+def test_nothing_is_less_than_zero_by_rounding(sweep: Path) -> None:
+    for seed in (1, 2, 3):
+        value = json.loads((sweep / f"1{seed}_dot" / "results.json").read_text())["test"]["exact_match"]
+        edit(next(sweep.glob(f"2{seed}_*")), test={"exact_match": value - 1e-9 * seed})
+    shown = {column.head: column.cells[1] for column in table.columns(compare(sweep))}
+    assert shown["difference"] == "+0.0000"
+    assert shown["95 % (seeds)"] == "[+0.0000, +0.0000]"
+
+
+def test_names_that_are_no_text_are_written_with_escapes(
+    sweep: Path, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    make_unfinished(Path(os.fsdecode(bytes(sweep) + b"/31_\xff")), State.FAILED, ValueError("why"))
+    write_predictions(Path(os.fsdecode(bytes(sweep) + b"_\xfe")), {"test": items(TARGETS)})
+    found = compare(sweep, Path(os.fsdecode(bytes(sweep) + b"_\xfe")), metrics=("exact_match",))
+    table.print_table(found)
+    printed = capsysbinary.readouterr().out.decode()
+    for text in (printed, table.markdown(found), table.comma_separated(found), page(found)):
+        assert re.search(r"sweep/31_\\+udcff", text)
+        assert re.search(r"sweep_\\+udcfe", text)
+        text.encode()
+    assert pictures(found).keys() == {"exact_match.png", "exact_match_against_speed.png"}
 
 
 def test_comma_separated_values_are_complete(sweep: Path) -> None:

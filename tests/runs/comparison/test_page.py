@@ -118,6 +118,24 @@ def test_pictures_have_a_budget_and_the_best_come_first(sweep: Path, monkeypatch
     assert any("pictures of 1 groups" in note for note in found["notes"])
 
 
+def test_pictures_that_cannot_be_read_are_left_out(sweep: Path) -> None:
+    for name in ("a1", "b1", "c1"):
+        (sweep / name / "figures").mkdir()
+    (sweep / "a1" / "figures" / "alignments_test.png").symlink_to("nowhere")
+    (sweep / "b1" / "figures" / "alignments_test.png").mkdir()
+    (sweep / "c1" / "figures" / "alignments_test.png").write_bytes(b"x")
+    found = page_data(compared(sweep))
+    assert [picture is not None for picture in found["pictures"]["alignments"]] == [False, False, True]
+    assert sum("no pictures: " in note for note in found["notes"]) == 2
+
+
+def test_numbers_that_json_does_not_know_are_in_no_page(sweep: Path) -> None:
+    for name in ("a1", "b1", "b2"):
+        edit(sweep / name, test={"exact_match": 0.5, "tf_perplexity": 1e308})
+    edit(sweep / "c1", seconds=float("inf"))
+    assert "</html>" in page(compared(sweep))
+
+
 def test_the_page_is_one_file(sweep: Path) -> None:
     """What it holds cannot end the part it stands in, and nothing is fetched."""
     hostile = '</script><img src="http://example.org/x">{{script}}'

@@ -195,3 +195,24 @@ def test_predictions_and_pictures_side_by_side(runs: Path) -> None:
     assert "</script><b>no" in found["lost"]
     assert found["wide"], "nothing sticks out"
     assert (found["theme"], found["paper"]) == ("dark", "rgb(20, 23, 27)")
+
+
+def test_names_are_no_templates(runs: Path) -> None:
+    for run in runs.glob("Dot*"):
+        status = json.loads((run / "status.json").read_text(encoding="utf-8"))
+        typed = [*status["overrides"], "model.name=%{y}"]
+        (run / "status.json").write_text(json.dumps({**status, "overrides": typed}), encoding="utf-8")
+    found = visit(
+        runs,
+        """
+        found.said = [];
+        for (const id of ["curves", "costs"]) {
+          find(id).scrollIntoView(); await pause();
+          const number = find(id).data.findIndex((trace) => (trace.name || "").includes("%"));
+          Plotly.Fx.hover(id, [{ curveNumber: number, pointNumber: 0 }]); await pause();
+          found.said.push(find(id).querySelector(".hovertext").textContent);
+        }
+        """,
+    )
+    assert all(text.startswith("attention=dot,model.name=%{y}") for text in found["said"]), found["said"]
+    assert "step 10: 0.11875" in found["said"][0]

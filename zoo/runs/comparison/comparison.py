@@ -1,5 +1,6 @@
 """Groups of runs against a baseline: what differs, by how much, and whether that could be chance."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
@@ -15,7 +16,7 @@ from zoo.runs.comparison.groups import Group, group, mixed
 from zoo.runs.comparison.items import Items, language_of, read_items, scorer_of
 from zoo.runs.comparison.names import speed_unit
 from zoo.runs.comparison.refusal import obstacles, require_comparable
-from zoo.runs.comparison.runs import Run
+from zoo.runs.comparison.runs import Run, is_number
 
 COSTS = ("parameters", "seconds", "per_second", "peak_memory_bytes")
 """What a run costs, as results.json calls it."""
@@ -221,7 +222,8 @@ def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
 
 
 def _is_below(path: Path, folder: Path) -> bool:
-    return folder.exists() and path.resolve().is_relative_to(folder.resolve())
+    # unlike `Path.exists`, for names of any length
+    return os.path.exists(folder) and path.resolve().is_relative_to(folder.resolve())
 
 
 def _summary(of: Group, split: str, metric: str) -> Summary | None:
@@ -233,7 +235,7 @@ def _cost(of: Group, name: str, unit: str) -> Summary | None:
     values = [run.results.get(name) for run in of.runs]
     if name == "per_second":
         values = [(value or {}).get(unit) for value in values]
-    known = [float(value) for value in values if isinstance(value, int | float)]
+    known = [float(value) for value in values if is_number(value)]
     return summarise(known) if known else None
 
 

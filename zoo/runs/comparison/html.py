@@ -9,6 +9,7 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from zoo.runs.comparison.comparison import Comparison
+from zoo.runs.comparison.names import printable
 from zoo.runs.comparison.page_data import page_data
 
 _PARTS = files("zoo.runs.comparison") / "page"
@@ -36,7 +37,7 @@ def page(comparison: Comparison) -> str:
 def _embedded(data: dict[str, Any]) -> str:
     """JSON that no text in it can end: `<` is written as an escape."""
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return printable(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def _read(name: str) -> str:

@@ -56,6 +56,9 @@ def language_of(runs: Sequence[Run]) -> str:
 def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str) -> Items:
     """Scores every item of every run.
 
+    A file may have been cut short, which shows in its score, or in that another of the same `test_hash` has
+    more items. Then its run has no statistics, and a note says why.
+
     Args:
         runs: their predictions are read one after another; only sums are kept.
         scorer: of `metric`.
@@ -68,8 +71,9 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
     found: dict[Path, NDArray[np.int64]] = {}
     notes: list[str] = []
     without: list[Run] = []
-    first: tuple[Path, list[dict[str, Any]]] | None = None
-    for run in runs:
+    longest: tuple[Path, list[dict[str, Any]]] | None = None
+    # those of a known test set first: the longest of them is what others are held against
+    for run in sorted(runs, key=lambda run: not _is_known(run, split)):
         if run.predictions is None:
             without.append(run)
             continue
@@ -78,9 +82,6 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
         except (OSError, ValueError) as error:
             notes.append(f"no p over test items: {error}")
             continue
-        if first is None:
-            first = (run.predictions, items)
-        require_same_items(first, (run.predictions, items))
         statistics = np.array(
             scorer.sentence_statistics(
                 [item["prediction"] for item in items], [item["references"] for item in items]
@@ -94,12 +95,27 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
             )
             continue
         found[run.path] = statistics
+        if longest is None:
+            longest = (run.predictions, items)
+        elif not _is_known(run, split) or len(items) == len(longest[1]):
+            require_same_items(longest, (run.predictions, items))
+        elif len(items) > len(longest[1]):  # what was read until now is cut
+            longest = (run.predictions, items)
     if without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
         notes.append(f"no p over test items: {without[0].path}{more} no predictions.jsonl")
-    if first is None:
+    if longest is None:
         return Items(found, notes, "")
+    most = len(longest[1])
+    for path in [path for path, statistics in found.items() if len(statistics) < most]:
+        size = len(found.pop(path))
+        notes.append(f"{path}: its predictions are of {size:,} of {most:,} test items: no p over test items")
     if isinstance(scorer, CorpusScore):
         # its signature names the number of references
-        scorer.update([first[1][0]["prediction"]], [first[1][0]["references"]])
+        scorer.update([longest[1][0]["prediction"]], [longest[1][0]["references"]])
     return Items(found, notes, getattr(scorer, "signature", ""))
+
+
+def _is_known(run: Run, split: str) -> bool:
+    """Whether its test items are known to be those of the others, which were checked for that."""
+    return split == "test" and bool(run.results.get("test_hash"))

@@ -29,6 +29,11 @@ def label(results: Mapping[str, Any], of: str | None = None) -> str:
     return ",".join(typed if typed and of in (None, recipe) else [recipe, *typed])
 
 
+def printable(text: str) -> str:
+    r"""As UTF-8 can write it: a byte of a folder's name that is none becomes `\udcff` or the like."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def speed_unit(counted: Mapping[str, float]) -> str:
     """What a speed is told in."""
     return next((name for name in SPEEDS if name in counted), SPEEDS[1])

@@ -137,13 +137,17 @@ def _pictures(comparison: Comparison, order: Sequence[int], notes: list[str]) ->
     left, without = _PICTURE_BYTES, 0
     for number in order:
         files = sorted((comparison.rows[number].group.runs[0].path / "figures").glob("*_test.png"))
-        left -= sum(file.stat().st_size for file in files)
-        if left < 0:
-            without += bool(files)
+        try:
+            left -= sum(file.stat().st_size for file in files)
+            if left < 0:
+                without += bool(files)
+                continue
+            uris = {file.stem.removesuffix("_test"): _uri(file) for file in files}
+        except OSError as error:
+            notes.append(f"no pictures: {error}")
             continue
-        for file in files:
-            kind = file.stem.removesuffix("_test")
-            found.setdefault(kind, [None] * len(comparison.rows))[number] = _uri(file)
+        for kind, uri in uris.items():
+            found.setdefault(kind, [None] * len(comparison.rows))[number] = uri
     if without:
         notes.append(
             f"pictures of {without} groups are not in this page: it holds {_PICTURE_BYTES >> 20} MiB"

@@ -3,6 +3,7 @@
 from zoo.figures.comparison import Score, metric_with_intervals, quality_against_cost
 from zoo.figures.png import png
 from zoo.runs.comparison.comparison import Comparison, Row
+from zoo.runs.comparison.names import printable
 
 
 def pictures(comparison: Comparison) -> dict[str, bytes]:
@@ -30,4 +31,4 @@ def _score(row: Row, comparison: Comparison) -> Score:
     found = row.scores[comparison.metric]
     interval = None if found.low is None or found.high is None else (found.low, found.high)
     values = [run.value(comparison.question.split, comparison.metric) for run in row.group.runs]
-    return Score(row.group.label, [value for value in values if value is not None], interval)
+    return Score(printable(row.group.label), [value for value in values if value is not None], interval)

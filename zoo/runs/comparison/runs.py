@@ -1,18 +1,27 @@
 """Which runs there are to compare, and which of them cannot be: a damaged one stops no comparison."""
 
 import json
-import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from zoo.runs.checkpoint import nearest
 from zoo.runs.status import State, StatusFile
 
 _RESULTS, _STATUS, _PREDICTIONS = "results.json", "status.json", "predictions.jsonl"
 _NOT_RESULTS = ("sweep.json", "optimization_results.json", "faults.json")
+_NEEDED = {"config_hash": str, "test": dict, "seed": int}
+_KINDS: dict[str, type] = {
+    **_NEEDED,
+    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash"), str),
+    **dict.fromkeys(("signatures", "checkpoint", "per_second", "machine", "versions"), dict),
+    "overrides": list,
+}
+"""What results.json must hold where a comparison reads it; what is not needed may be null, or not there."""
+_LARGEST = 1e60
+"""Tests over seeds take the fourth power of a number; that of a larger one would be none any more."""
 
 
 @dataclass(frozen=True)
@@ -56,9 +65,14 @@ class Run:
         return self.results.get(split) or self.scored.get(split) or {}
 
     def value(self, split: str, metric: str) -> float | None:
-        """What it measured; None when it did not, or when that is no number."""
+        """What it measured; None when it did not, or when that is no number of which a mean can be taken."""
         value = self.measured(split).get(metric)
-        return None if value is None or not math.isfinite(value) else float(value)
+        return float(value) if is_number(value) else None
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a mean can be taken of it: it is finite, and not so large that its powers are not."""
+    return isinstance(value, int | float) and abs(value) <= _LARGEST  # which NaN is not either
 
 
 class _NotTested(ValueError):
@@ -120,7 +134,7 @@ def _read(path: Path) -> Run:
             status = StatusFile(path).read()
             state, overrides = status.state, tuple(map(str, status.overrides))
             if state is not State.FINISHED:
-                reason = (status.exception or "").partition("\n")[0]
+                reason = str(status.exception or "").partition("\n")[0]
                 return Run(path, state, reason or f"it is {state}", {}, overrides)
         if (path / _RESULTS).is_file():
             try:
@@ -130,7 +144,7 @@ def _read(path: Path) -> Run:
         if (path / _STATUS).is_file():
             return Run(path, state, f"it was not tested: there is no {_RESULTS}", {}, overrides)
         return Run(path, "predictions")
-    except (OSError, ValueError, TypeError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
         return Run(path, "unreadable", " ".join(str(error).split()))
 
 
@@ -138,7 +152,7 @@ def _read_file(path: Path) -> Run:
     if path.suffix == ".jsonl":
         return Run(path, "predictions")
     results = _results(path)
-    return Run(path, State.FINISHED, None, results, tuple(map(str, results.get("overrides", ()))))
+    return Run(path, State.FINISHED, None, results, tuple(map(str, results.get("overrides") or ())))
 
 
 def _results(path: Path) -> dict[str, Any]:
@@ -149,23 +163,33 @@ def _results(path: Path) -> dict[str, Any]:
         _NotTested: it is, but its test was left for later.
     """
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
+        results = json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{path} is no JSON: {error}") from error
     if not isinstance(results, dict):
         raise ValueError(f"{path} is not the results of a run: an object is needed")
     if "val" in results and "test" not in results:
         raise _NotTested(f"it was not tested: `zoo test {path.parent}` does that")
-    for key, kind in (("config_hash", str), ("test", dict), ("seed", int)):
-        if not isinstance(results.get(key), kind):
-            what = f"got {results[key]!r}" if key in results else "there is none"
+    for key, kind in _KINDS.items():
+        value = results.get(key)
+        if type(value) is not kind and (key in _NEEDED or value is not None):  # true is no seed
+            what = f"got {value!r}" if key in results else "there is none"
             raise ValueError(f"{path} is not the results of a run: {key!r} must be {kind.__name__}, {what}")
     for split, values in results.items():
         if split.startswith("test") and _is_part(values):
             for name, value in values.items():
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     raise ValueError(f"{path}: {split}/{name} must be a number, got {value!r}")
+    for name, signature in (results.get("signatures") or {}).items():
+        if not isinstance(signature, str):
+            raise ValueError(f"{path}: signatures/{name} must be str, got {signature!r}")
     return results
+
+
+def _integer(digits: str) -> int | float:
+    """As JSON's other numbers are read: one that is too large for a float is infinite."""
+    value = int(digits)
+    return value if abs(value) < 2**63 else float(digits)
 
 
 def _is_part(values: object) -> bool:

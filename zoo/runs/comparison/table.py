@@ -1,6 +1,7 @@
 """A comparison as a table: for a terminal or a pipe, as Markdown, as CSV."""
 
 import csv
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from io import StringIO
@@ -15,6 +16,7 @@ from rich.text import Text
 from zoo.metrics.seeds import SeedDifference, Summary
 from zoo.metrics.significance import Difference
 from zoo.runs.comparison.comparison import COSTS, Comparison, Row
+from zoo.runs.comparison.names import printable
 from zoo.runs.comparison.runs import Run
 
 _MOST_SETTINGS = 8
@@ -23,6 +25,8 @@ _BEST = "*"
 _FRAME = 3
 """What a frame adds to the width of a column."""
 _GIB = 2**30
+_MARKUP = re.compile(r"[\\`*<&~|]|\](?=\()")
+"""What means something in Markdown, but for what is in numbers and the names of metrics."""
 
 
 class Column(NamedTuple):
@@ -55,7 +59,8 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
     settings = comparison.settings if complete else comparison.settings[:_MOST_SETTINGS]
 
     def text(head: str, cell: Callable[[Row], str]) -> Column:
-        return Column(head, [cell(row) for row in rows], [None] * len(rows), [False] * len(rows), False)
+        cells = [printable(cell(row)) for row in rows]
+        return Column(head, cells, [None] * len(rows), [False] * len(rows), False)
 
     def number(
         head: str, value: Callable[[Row], float | None], cell: Callable[[Row], str], best: Sequence[Row] = ()
@@ -140,12 +145,12 @@ def notes(comparison: Comparison, *, complete: bool = False) -> list[str]:
         lines.append(
             f"{tested} comparisons, p-values not corrected for it: divide 0.05 by {tested} (Bonferroni)"
         )
-    return lines
+    return list(map(printable, lines))
 
 
 def left_out(runs: Sequence[Run]) -> list[str]:
     """A line for each run that is in no mean."""
-    return [f"{run.state}: {run.path}: {run.left_out}" for run in runs]
+    return [printable(f"{run.state}: {run.path}: {run.left_out}") for run in runs]
 
 
 def print_table(comparison: Comparison) -> None:
@@ -240,7 +245,7 @@ def comma_separated(comparison: Comparison) -> str:
     for run in comparison.left_out:
         blanks = [""] * (len(head) - 3)
         writer.writerow([str(run.path), run.state, run.left_out, *blanks])
-    return file.getvalue()
+    return printable(file.getvalue())
 
 
 def difference(comparison: Comparison, row: Row) -> float | None:
@@ -282,7 +287,8 @@ def _marked(column: Column, number: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+    """So that nothing in a name is markup: it stays what it is, on one line."""
+    return _MARKUP.sub(r"\\\g<0>", " ".join(text.splitlines()))
 
 
 def _digits(found: Sequence[Summary]) -> int:
@@ -301,22 +307,22 @@ def _mean(found: Summary | None) -> float | None:
 def _spread(found: Summary | None, digits: int) -> str:
     if found is None:
         return ""
-    mean = f"{found.mean:.{digits}f}"
+    mean = f"{found.mean:z.{digits}f}"
     return mean if found.deviation is None else f"{mean} ± {found.deviation:.{digits}f}"
 
 
 def _interval(found: Summary, digits: int) -> str:
     if found.low is None or found.high is None:
         return ""
-    return f"[{found.low:.{digits}f}, {found.high:.{digits}f}]"
+    return f"[{found.low:z.{digits}f}, {found.high:z.{digits}f}]"
 
 
 def _range(found: Summary, digits: int) -> str:
-    return "" if found.n == 1 else f"{found.least:.{digits}f} to {found.most:.{digits}f}"
+    return "" if found.n == 1 else f"{found.least:z.{digits}f} to {found.most:z.{digits}f}"
 
 
 def _bounds(found: Difference | SeedDifference | None, digits: int) -> str:
-    return "" if found is None else f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
+    return "" if found is None else f"[{found.low:+z.{digits}f}, {found.high:+z.{digits}f}]"
 
 
 def _probability(found: Difference | SeedDifference | None) -> str:
@@ -327,7 +333,7 @@ def _probability(found: Difference | SeedDifference | None) -> str:
 
 def _difference(comparison: Comparison, row: Row, digits: int) -> str:
     found = difference(comparison, row)
-    return "" if found is None else f"{found:+.{digits}f}"
+    return "" if found is None else f"{found:+z.{digits}f}"
 
 
 def _cost(row: Row, name: str) -> str:

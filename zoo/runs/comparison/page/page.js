@@ -130,8 +130,9 @@
     const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
     return escaped(cut);
   };
-  // Plotly reads some tags in texts; names are no tags.
-  const escaped = (text) => text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+  // Plotly reads some tags in texts, and fills in %{y} and the like; names are neither.
+  const codes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
+  const escaped = (text) => text.replace(/[&<>{]/g, (sign) => codes[sign]);
   const tinted = (hex, share) => `${hex}${Math.round(share * 255).toString(16).padStart(2, "0")}`;
 
   function drawCurves() {
