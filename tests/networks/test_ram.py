@@ -101,7 +101,8 @@ def test_without_samples_nothing_is_random() -> None:
     network = make()
     first, second = (network.recognise(images(), episodes=2).logits for _ in range(2))
     assert torch.equal(first, second)
-    assert torch.equal(first[:, 0], first[:, 1])
+    # rows of one product: some processors add up the last of them in another order
+    torch.testing.assert_close(first[:, 0], first[:, 1])
 
 
 def gradients(network: RecurrentAttentionModel, loss: Tensor) -> set[str]:

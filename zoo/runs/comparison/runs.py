@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,7 +21,7 @@ _KINDS: dict[str, type] = {
     "overrides": list,
 }
 """What results.json must hold where a comparison reads it; what is not needed may be null, or not there."""
-_LARGEST = 1e60
+_LARGEST = sys.float_info.max**0.2
 """Tests over seeds take the fourth power of a number; that of a larger one would be none any more."""
 
 
