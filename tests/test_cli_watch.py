@@ -15,6 +15,7 @@ from wandb.cli.cli import cli as wandb_cli
 from zoo import cli_watch
 from zoo.cli import main
 from zoo.runs import extras
+from zoo.runs.folder import keep_wandb_id
 from zoo.runs.status import State, StatusFile
 
 pytestmark = pytest.mark.usefixtures("became")  # nothing becomes another program here
@@ -76,6 +77,14 @@ def test_a_terminal_gets_the_live_form(
 def test_of_one_run_its_newest_part_is_shown(runs: Path, became: list[str]) -> None:
     assert _zoo(runs / "2026-01-31" / "13-00-00_b_33333333").exit_code == 7
     assert became[-1] == f"{runs}/wandb/offline-run-20260131_140000-33333333/run-33333333.wandb"
+
+
+def test_a_run_that_an_agent_started_is_found_by_the_id_that_it_drew(runs: Path, became: list[str]) -> None:
+    run = runs / "2026-01-31" / "13-00-00_b_33333333"
+    _record(runs, "drawn123", "11")
+    keep_wandb_id(run, "drawn123")
+    assert _zoo(run).exit_code == 7
+    assert became[-1] == f"{runs}/wandb/offline-run-20260131_110000-drawn123/run-drawn123.wandb"
 
 
 def test_by_default_the_runs_of_the_checkout(runs: Path, became: list[str]) -> None:

@@ -192,6 +192,12 @@ def test_a_run_that_an_agent_started_is_the_one_that_the_server_drew(
     whole = json.loads(_inspect(tmp_path, "drawn123", "--summary"))
     assert whole["config"] == {"optimizer.lr": 0.5, "optimizer/lr": 0.5}
     assert [row["val/chrf"] for row in _history(records)] == [1.0]
+    monkeypatch.delenv("WANDB_SWEEP_ID")
+    monkeypatch.delenv("WANDB_RUN_ID")
+    monkeypatch.delenv("WANDB_SWEEP_PARAM_PATH")
+    resumed = WandbLogger(folder=logger._folder, wandb_dir=tmp_path / "common", project="zoo", name="run")
+    assert resumed.version == "drawn123", "one run at the server, also without the agent"
+    resumed.finish(exit_code=0)
 
 
 def test_a_tag_that_wandb_does_not_take(tmp_path: Path) -> None:

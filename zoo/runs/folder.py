@@ -1,4 +1,4 @@
-"""Makes the folder of a run, exclusively: no two runs ever share one."""
+"""Makes the folder of a run, exclusively: no two runs ever share one; and by which id W&B knows it."""
 
 import hashlib
 import re
@@ -6,7 +6,10 @@ import secrets
 from datetime import datetime
 from pathlib import Path
 
+from zoo.runs.files import write_text
+
 _LONGEST = 100
+_WANDB_ID = "wandb_id.txt"
 
 
 def day_folder(runs: Path) -> Path:
@@ -52,3 +55,16 @@ def short_id(folder: Path) -> str:
     name = folder.resolve().name
     drawn = name.rpartition("_")[2]
     return drawn if re.fullmatch(r"[0-9a-f]{8}", drawn) else hashlib.sha256(name.encode()).hexdigest()[:8]
+
+
+def wandb_id(folder: Path) -> str:
+    """By which W&B knows a run: the id that its agent drew, where one started the run, else the short id."""
+    try:
+        return (folder / _WANDB_ID).read_text(encoding="utf-8")
+    except OSError:
+        return short_id(folder)
+
+
+def keep_wandb_id(folder: Path, identity: str) -> None:
+    """Remembers the id that an agent of W&B's drew, for whoever resumes or watches the run."""
+    write_text(folder / _WANDB_ID, identity)

@@ -17,7 +17,7 @@ from lightning.pytorch.utilities import rank_zero_only
 
 from zoo.metrics import METRICS, mode_of
 from zoo.runs.checkpoint import read_checkpoint
-from zoo.runs.folder import short_id
+from zoo.runs.folder import keep_wandb_id, wandb_id
 from zoo.runs.logged_settings import logged_settings
 from zoo.runs.metrics import read_metrics
 
@@ -37,7 +37,7 @@ class WandbLogger(LightningWandbLogger):
     best value, also over the parts of a run that was resumed; where none is best, and elsewhere, the last.
 
     Args:
-        folder: the run's folder; its short id is the W&B id.
+        folder: the run's folder; its short id is the W&B id, unless an agent of W&B's starts the run with its own.
         wandb_dir: the common folder of all runs.
         project: the W&B project.
         name: the run's name.
@@ -71,7 +71,7 @@ class WandbLogger(LightningWandbLogger):
             project=project,
             group=group,
             tags=list(dict.fromkeys([*([group[:_LONGEST_TAG]] if group else []), *tags])),
-            id=short_id(Path(folder)),
+            id=wandb_id(Path(folder)),
         )
         self._folder = Path(folder)
         self._logs_best = log_model
@@ -85,6 +85,8 @@ class WandbLogger(LightningWandbLogger):
         """The W&B run, started at the first use and on the first process only."""
         if self._experiment is None:
             self._experiment = self._start(mode())
+            if self._experiment.id != self._id:
+                keep_wandb_id(self._folder, self._experiment.id)
             self._experiment.define_metric(_STEP)
             self._experiment.define_metric("*", step_metric=_STEP, step_sync=True)
         return self._experiment

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from zoo.runs.folder import short_id
+from zoo.runs.folder import wandb_id
 
 _EVENTS = "events.out.tfevents.*"
 
@@ -37,14 +37,14 @@ def wandb_records(folder: Path) -> Path:
         *folder.resolve().parents,
     ]  # as configured, or where the runs were moved to
     common = next((place / "wandb" for place in places if place and _ids(place / "wandb")), None)
-    wanted = {short_id(run) for run in runs}
+    wanted = {wandb_id(run) for run in runs}
     if common is None or not wanted & _ids(common):
         raise NothingToWatch(
             f"nothing to watch: no run in {folder} has written anything for W&B: none has begun, or they log"
             " elsewhere (logger=wandb is the default); metrics.csv in a run's folder has every number"
         )
     if runs == [folder]:
-        return max(common.glob(f"*run-*-{short_id(folder)}*/*.wandb"), key=lambda file: file.stat().st_mtime)
+        return max(common.glob(f"*run-*-{wandb_id(folder)}*/*.wandb"), key=lambda file: file.stat().st_mtime)
     return common
 
 

@@ -219,6 +219,16 @@ def test_a_damaged_status_stops_no_comparison(sweep: Path, damage: dict[str, Any
     assert [row.scores["exact_match"].n for row in found.rows] == [2, 3]
 
 
+@pytest.mark.parametrize(
+    "damage",
+    ["- a list", "data: words", "data: {}\ncallbacks: [1]", "data: {}\ntrainer: 2026-01-31", "data: {a: [", "\x00"],
+)
+def test_a_damaged_configuration_stops_no_comparison(sweep: Path, damage: str) -> None:
+    for run in sweep.glob("*_dot"):
+        (run / "config.yaml").write_text(damage, encoding="utf-8")
+    assert [row.scores["exact_match"].n for row in compare(sweep).rows] == [3, 3]
+
+
 def test_a_number_too_large_for_statistics_is_none(sweep: Path) -> None:
     for seed, value in ((4, 1e308), (5, 1e308), (6, 10**400), (7, float("inf"))):
         make_run(sweep / f"3{seed}_dot", "Dot", seed, test={"exact_match": value, "tf_perplexity": 4.0})

@@ -129,9 +129,9 @@ def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
     unknown, not another value, so beside configurations they decide nothing.
     """
     typed = [_typed(runs[0]) for runs in groups]
-    configs = [next(filter(None, (_config(run.path) for run in runs)), None) for runs in groups]
-    texts = [_texts(config) if config else one for config, one in zip(configs, typed, strict=True)]
-    deciding = [one for one, config in zip(texts, configs, strict=True) if config]
+    configs = [next(filter(None, (_config(run.path) for run in runs)), {}) for runs in groups]
+    texts = [config or one for config, one in zip(configs, typed, strict=True)]
+    deciding = [config for config in configs if config]
     if len(deciding) < 2:  # nothing to set a configuration against but what was typed
         texts, deciding = typed, [one for one in typed if one]
     first = {key for one in typed for key in one}
@@ -144,12 +144,14 @@ def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
     return [{key: one.get(key, "") for key in chosen.values()} for one in texts]
 
 
-def _config(path: Path) -> dict[str, Any] | None:
+def _config(path: Path) -> dict[str, str]:
+    """Every value of a run's config.yaml as it is written in a table, by its full key; of a damaged file none."""
     try:
         config = yaml.load((path / "config.yaml").read_text(encoding="utf-8"), Loader=_LOADER)
-    except (OSError, ValueError, yaml.YAMLError):
-        return None
-    return config if isinstance(config, dict) and isinstance(config.get("data"), dict) else None
+        values = flat(hashed_config(config), ".")
+        return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values}
+    except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
 
 
 def _typed(run: Run) -> dict[str, str]:
@@ -158,9 +160,3 @@ def _typed(run: Run) -> dict[str, str]:
         key, _, value = text.partition("=")
         settings[key.lstrip("+")] = value
     return settings
-
-
-def _texts(config: Mapping[str, Any]) -> dict[str, str]:
-    """Every value by its full key, as it is written in a table."""
-    values = flat(hashed_config(config), ".")
-    return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values}
