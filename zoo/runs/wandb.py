@@ -37,7 +37,7 @@ class WandbLogger(LightningWandbLogger):
     best value, also over the parts of a run that was resumed; where none is best, and elsewhere, the last.
 
     Args:
-        folder: the run's folder; its short id is the W&B id, unless an agent of W&B's starts the run with its own.
+        folder: the run's folder; its short id is the W&B id, unless an agent of W&B's brings its own.
         wandb_dir: the common folder of all runs.
         project: the W&B project.
         name: the run's name.

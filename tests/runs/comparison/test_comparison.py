@@ -221,7 +221,7 @@ def test_a_damaged_status_stops_no_comparison(sweep: Path, damage: dict[str, Any
 
 @pytest.mark.parametrize(
     "damage",
-    ["- a list", "data: words", "data: {}\ncallbacks: [1]", "data: {}\ntrainer: 2026-01-31", "data: {a: [", "\x00"],
+    ["- a list", "data: words", "data: {}\ncallbacks: [1]", "data: {a: 2026-01-31}", "data: {a: [", "\x00"],
 )
 def test_a_damaged_configuration_stops_no_comparison(sweep: Path, damage: str) -> None:
     for run in sweep.glob("*_dot"):

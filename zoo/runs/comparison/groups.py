@@ -145,7 +145,7 @@ def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
 
 
 def _config(path: Path) -> dict[str, str]:
-    """Every value of a run's config.yaml as it is written in a table, by its full key; of a damaged file none."""
+    """Every value of a run's config.yaml as a table writes it, by its full key; of a damaged file none."""
     try:
         config = yaml.load((path / "config.yaml").read_text(encoding="utf-8"), Loader=_LOADER)
         values = flat(hashed_config(config), ".")
