@@ -120,7 +120,7 @@ class ImageData(DataModule):
             target=None,
             test_hash=splits["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(repr(loaded.classes).encode()).hexdigest(),
-            image=ImageSpec(channels, height, width, loaded.classes),
+            image=ImageSpec(channels, height, width, loaded.classes, placed=self.canvas is not None),
         )
         if self._given is not None:
             check_same_data(self._given, spec)

@@ -55,6 +55,17 @@ def test_a_picture_is_read_as_the_camera_was_held(tmp_path: Path) -> None:
     assert read_image(tmp_path / "turned.png", GREY)[0].tolist() == np.rot90(pixels, -1).tolist()
 
 
+def test_a_smaller_picture_is_placed_as_it_is_where_a_model_was_shown_such(tmp_path: Path) -> None:
+    placed = replace(GREY, placed=True)
+    small = np.arange(6, dtype=np.uint8).reshape(3, 2) + 7
+    read = read_image(written(tmp_path / "small.png", small), placed)
+    assert read[0, :3, 2:4].tolist() == small.tolist()
+    assert read.sum() == small.sum()
+    for shape in ((8, 4), (2, 12)):  # what does not fit is scaled all the same
+        path = written(tmp_path / "large.png", np.full(shape, 255, dtype=np.uint8))
+        assert torch.equal(read_image(path, placed), read_image(path, GREY))
+
+
 def test_what_is_transparent_is_black(tmp_path: Path) -> None:
     pixels = np.full((4, 6, 4), 255, dtype=np.uint8)
     pixels[:, :3, 3] = 0
@@ -70,6 +81,10 @@ def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
         written(tmp_path / name, levels)
         assert read_image(tmp_path / name, spec)[0, 0].tolist() == [0, 1, 254, 255]
         assert read_image(tmp_path / name, COLOUR).shape == (3, 4, 6)
+    (tmp_path / "deep.pgm").write_bytes(b"P5 4 4 65535\n" + levels.astype(">u2").tobytes())
+    assert read_image(tmp_path / "deep.pgm", spec)[0, 0].tolist() == [0, 1, 254, 255]
+    Image.fromarray(levels).save(tmp_path / "clear.png", transparency=65535)
+    assert read_image(tmp_path / "clear.png", spec)[0, 0].tolist() == [0, 1, 254, 0]
 
 
 @pytest.mark.parametrize("mode", ["CMYK", "P", "LA", "1", "YCbCr", "RGBA"])
@@ -113,10 +128,30 @@ def test_a_drawing_shows_in_its_own_shape_what_a_model_sees_stretched(tmp_path: 
         assert (seen == read_image(tmp_path / name, COLOUR)).all(), "else as a model sees it"
 
 
-def test_pixels_of_no_known_range_are_refused(tmp_path: Path) -> None:
-    written(tmp_path / "a.tif", np.full((4, 6), 0.5, dtype=np.float32))
-    with pytest.raises(ValueError, match=r"a\.tif cannot be read as a picture: its pixels are floating"):
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_pixels_of_no_known_range_are_refused(tmp_path: Path, dtype: type) -> None:
+    written(tmp_path / "a.tif", np.full((4, 6), 200, dtype=dtype))
+    with pytest.raises(ValueError, match=r"a\.tif cannot be read as a picture: its pixels are numbers of 32"):
         read_image(tmp_path / "a.tif", GREY)
+
+
+@pytest.mark.parametrize(("held", "kind"), [(9, 3), (90, 3), (6, 2)], ids=["9", "90", "text"])
+def test_an_orientation_that_means_nothing_turns_nothing(tmp_path: Path, held: int, kind: int) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = held
+    Image.new("RGB", (60, 30)).save(tmp_path / "a.jpg", exif=exif)
+    bytes_ = (tmp_path / "a.jpg").read_bytes()
+    assert b"\x01\x12\0\3" in bytes_
+    (tmp_path / "a.jpg").write_bytes(bytes_.replace(b"\x01\x12\0\3", bytes([1, 0x12, 0, kind])))
+    drawn = read_for_drawing(tmp_path / "a.jpg", replace(COLOUR, stretched=True))
+    assert drawn.shape == (3, 200, 400)
+
+
+def test_a_drawing_of_a_picture_that_is_turned_when_it_is_opened(tmp_path: Path) -> None:
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (60, 30)).save(tmp_path / "a.tif", exif=exif)
+    assert read_for_drawing(tmp_path / "a.tif", replace(COLOUR, stretched=True)).shape == (3, 400, 200)
 
 
 def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:

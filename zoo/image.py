@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+from PIL import Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
@@ -19,7 +19,7 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
 
     Colours become grey where the model knows one channel, and the other way round. A picture of another size
     is scaled until it fits, whole and undistorted; what is left of the frame is black. Where the
-    specification says so, it is stretched instead.
+    specification says so, it is stretched instead, or a smaller one is placed in the middle as it is.
 
     Args:
         path: a file of any format that Pillow reads.
@@ -33,17 +33,16 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
     """
     with _readable(path) as file:
         picture: Image.Image = ImageOps.exif_transpose(file)  # as it was held, not as the sensor lay
-        if picture.mode.startswith("I"):
+        if picture.mode == "F" or (picture.mode == "I" and file.format != "PPM"):
+            raise ValueError("its pixels are numbers of 32 bits, whose range nobody knows")
+        if picture.mode.startswith("I"):  # of PPM it holds 16 bits, too
             picture = _eight_bits(picture)
-        if picture.mode == "F":
-            raise ValueError("its pixels are floating-point numbers, whose range nobody knows")
         if picture.has_transparency_data:
             black = Image.new("RGBA", picture.size, "black")
             picture = Image.alpha_composite(black, picture.convert("RGBA"))
         picture = picture.convert("L" if spec.channels == 1 else "RGB")
         if picture.size != (spec.width, spec.height):
-            scale = Image.Image.resize if spec.stretched else ImageOps.pad
-            picture = scale(picture, (spec.width, spec.height), Image.Resampling.BILINEAR)
+            picture = _framed(picture, spec)
         pixels: Tensor = pil_to_tensor(picture)
         return pixels
 
@@ -75,9 +74,7 @@ def read_for_drawing(path: str | Path, spec: ImageSpec, longer_side: int = 400) 
 def _size(path: str | Path) -> tuple[int, int]:
     """Width and height of a picture as it was held."""
     with _readable(path) as file:
-        width, height = file.size
-        # Orientations from 5 on lie on their side.
-        return (height, width) if file.getexif().get(ExifTags.Base.Orientation, 1) >= 5 else (width, height)
+        return ImageOps.exif_transpose(file).size
 
 
 @contextmanager
@@ -92,9 +89,22 @@ def _readable(path: str | Path) -> Iterator[Image.Image]:
         raise ValueError(f"{path} cannot be read as a picture: {error}") from error
 
 
+def _framed(picture: Image.Image, spec: ImageSpec) -> Image.Image:
+    """A picture with the height and width of `spec`."""
+    frame = (spec.width, spec.height)
+    if spec.stretched:
+        return picture.resize(frame, Image.Resampling.BILINEAR)
+    if spec.placed and picture.width <= spec.width and picture.height <= spec.height:
+        black = Image.new(picture.mode, frame)
+        black.paste(picture, ((spec.width - picture.width) // 2, (spec.height - picture.height) // 2))
+        return black
+    return ImageOps.pad(picture, frame, Image.Resampling.BILINEAR)
+
+
 def _eight_bits(picture: Image.Image) -> Image.Image:
-    """A grey picture of 16 bits with 8, which Pillow would cut off at 255 instead."""
-    levels = np.asarray(picture, dtype=np.float64) / 257
+    """A grey picture of 16 bits with 8, which Pillow would cut off at 255 instead; clear is black."""
+    deep = np.asarray(picture)
+    levels = np.where(deep == picture.info.get("transparency", -1), 0, deep / 257)
     return Image.fromarray(levels.round().clip(0, 255).astype(np.uint8))
 
 

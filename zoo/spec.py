@@ -36,6 +36,8 @@ class ImageSpec:
         classes: what each label is called, in the order of the labels.
         stretched: whether a picture of another shape fills the frame, distorted; else it is scaled until it
             fits, and what is left is black.
+        placed: whether the model was shown pictures on a larger canvas: one that is smaller than the frame
+            lies in its middle as it is, and is not scaled.
     """
 
     channels: int
@@ -43,6 +45,7 @@ class ImageSpec:
     width: int
     classes: tuple[str, ...]
     stretched: bool = False
+    placed: bool = False
 
 
 @dataclass(frozen=True)

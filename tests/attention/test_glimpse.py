@@ -70,6 +70,14 @@ def test_large_images_are_read_where_it_looks_alone() -> None:
     torch.testing.assert_close(sensor(memory, places)[0], expected)
 
 
+def test_places_in_images_of_half_precision_are_as_exact() -> None:
+    images = torch.rand(1, 1, 300, 301)
+    places = torch.rand(1, 50, 2) * 2 - 1
+    sensor = GlimpseSensor(size=8, scales=2)
+    seen = sensor(sensor.prepare(images.bfloat16()), places)
+    torch.testing.assert_close(seen.float(), sensor(sensor.prepare(images), places), atol=0.01, rtol=0)
+
+
 @pytest.mark.parametrize(
     ("size", "height", "width"), [(8, 28, 28), (4, 8, 5), (3, 7, 12), (9, 2, 2), (1, 1, 1)]
 )

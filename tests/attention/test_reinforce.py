@@ -106,6 +106,8 @@ def test_terms_are_sums_over_steps_and_means_over_the_batch(name: str) -> None:
     equal(terms.entropy, bonus)
     equal(terms.reward, sum(reward[at] for at in real) / 4)
     equal(terms.advantage_std, gains.std(correction=0))
+    rewards = torch.stack([reward[at] for at in real])
+    equal(terms.explained_variance, 1 - gains.var(correction=0) / rewards.var(correction=0))
     if name == "learned":
         equal(terms.baseline_mse, mse)
         expected = expected + mse
@@ -166,6 +168,14 @@ def test_a_learned_baseline_learns_the_expected_reward() -> None:
         optimizer.step()
     terms = call(reinforce, reward=reward, state=state)
     assert terms.advantage_std < 0.01
+    assert terms.explained_variance > 0.999
+
+
+@every_baseline
+@pytest.mark.parametrize("same", [0.0, 0.1])
+def test_of_equal_rewards_nothing_is_to_be_explained(name: str, same: float) -> None:
+    terms = call(make(name), reward=torch.full((7, 3), same))
+    assert terms.explained_variance == 0
 
 
 def test_a_moving_average_is_that_of_the_rewards_before() -> None:
@@ -219,4 +229,5 @@ def test_a_choice_is_rewarded_with_what_follows_it() -> None:
     assert reward_to_go(reward).tolist() == [[3.0, 2.0, 2.0]]
     assert reward_to_go(reward, 0.5).tolist() == [[1.5, 1.0, 2.0]]
     assert reward_to_go(reward, 0.0).tolist() == reward.tolist()
+    assert reward_to_go(torch.tensor([[0, 0, 1]]), 0.5).tolist() == [[0.25, 0.5, 1.0]], "whole numbers, too"
     assert reward_to_go(reward.double().expand(2, 5, 3), 0.5).shape == (2, 5, 3)

@@ -136,6 +136,7 @@ def test_the_specification_says_what_a_model_sees() -> None:
     plain = ready(canvas=None).spec
     assert plain.image is not None
     assert (plain.name, plain.image.height, plain.image.width) == ("noise", 6, 5)
+    assert (spec.image.placed, plain.image.placed) == (True, False), "on something larger"
 
 
 def test_the_hashes_follow_pixels_canvas_and_classes() -> None:

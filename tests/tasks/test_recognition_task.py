@@ -90,7 +90,7 @@ def test_the_hybrid_loss_against_its_closed_form(discount: float) -> None:
     assert float(task.terms["loss"]) == pytest.approx(loss.item())
     entropy = 3 * 2 * 0.5 * math.log(2 * math.pi * math.e * 0.3**2)
     assert float(task.terms["entropy"]) == pytest.approx(entropy, rel=1e-4)
-    assert {"advantage_std", "saturation"} <= task.terms.keys()
+    assert {"advantage_std", "explained_variance", "saturation"} <= task.terms.keys()
 
 
 def moved(task: RecognitionTask, loss: Tensor) -> set[str]:

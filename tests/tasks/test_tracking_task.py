@@ -124,7 +124,8 @@ def test_the_loss_against_its_closed_form(discount: float) -> None:
     for name, value in expected_terms.items():
         assert float(task.terms[name]) == pytest.approx(value, rel=1e-3), name
     assert loss.item() == pytest.approx(expected_terms["loss"], rel=1e-3)
-    others = {"advantage_std", "advantage_std_actions", "saturation"}
+    watched = ("advantage_std", "explained_variance")
+    others = {*watched, *(f"{name}_actions" for name in watched), "saturation"}
     assert set(task.terms) == {*expected_terms, *others}
 
 

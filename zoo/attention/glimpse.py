@@ -122,8 +122,9 @@ class GlimpseSensor(nn.Module):
                 f"locations need the shape (*lead, Q, 2) with lead={tuple(lead)}, "
                 f"given {tuple(locations.shape)}"
             )
-        extents = images.new_tensor([side - 2 * memory.margin for side in images.shape[:-3:-1]])
-        middle = (locations.to(at_least_float32(locations)) + 1) / 2 * extents  # of width and height
+        height, width = (side - 2 * memory.margin for side in images.shape[-2:])
+        x, y = ((locations.to(at_least_float32(locations)) + 1) / 2).unbind(-1)
+        middle = torch.stack([x * width, y * height], -1)
         patches = []
         for scale in range(self.scales):
             side = 2**scale
@@ -133,8 +134,10 @@ class GlimpseSensor(nn.Module):
                 patches.append(_read(memory.blocks[scale], first[..., None] + pixels))
             else:
                 pixels = first[..., None] + torch.arange(self.size * side, device=first.device)
-                outside = (pixels < 0) | (pixels >= extents[:, None])
-                outside = outside[..., 1, :, None] | outside[..., 0, None, :]
+                columns, rows = pixels.unbind(-2)
+                above_below = (rows < 0) | (rows >= height)
+                beside = (columns < 0) | (columns >= width)
+                outside = above_below[..., None] | beside[..., None, :]
                 found = _read(images, pixels).masked_fill(outside.unsqueeze(-3), 0.0)
                 patches.append(found.unflatten(-1, (-1, side)).unflatten(-3, (-1, side)).mean((-3, -1)))
         return torch.stack(patches, -4) if self.scales > 1 else patches[0].unsqueeze(-4)
@@ -156,8 +159,9 @@ def _read(source: Tensor, places: Tensor) -> Tensor:
     """
     height, width = source.shape[-2:]
     number = places.shape[-1]
-    places = places.clamp(min=0).minimum(places.new_tensor([[width - 1], [height - 1]]))
-    index = (places[..., 1, :, None] * width + places[..., 0, None, :]).flatten(-3).unsqueeze(-2)
+    columns, rows = places.unbind(-2)
+    rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
+    index = (rows[..., None] * width + columns[..., None, :]).flatten(-3).unsqueeze(-2)
     found = source.flatten(-2).gather(-1, index.expand(*source.shape[:-2], -1))
     squares: Tensor = found.unflatten(-1, (-1, number, number))
     return squares.movedim(-4, -3)

@@ -19,12 +19,13 @@ def reward_to_go(reward: Tensor, discount: float = 1.0) -> Tensor:
     """`R_t = Σ_{u >= t} γ^{u-t} r_u`: what a choice can still change (Mnih et al. 2014, section 3.2).
 
     Args:
-        reward: `(*lead, T)`, what came right after each choice.
+        reward: `(*lead, T)`, what came right after each choice, in any numbers.
         discount: γ in [0, 1].
 
     Returns:
-        `(*lead, T)`.
+        `(*lead, T)`, in float32 at least.
     """
+    reward = reward.to(at_least_float32(reward) if reward.is_floating_point() else torch.float32)
     step = torch.arange(reward.shape[-1], device=reward.device)
     later = (discount ** (step[:, None] - step).clamp(min=0)).tril()  # (reward, choice)
     return reward @ later.to(reward.dtype)
@@ -39,8 +40,10 @@ class ReinforceTerms(NamedTuple):
             value may well be negative.
         baseline_mse: `Σ_t (b_t - R_t)²`, mean over the batch; None where the baseline does not learn so.
         entropy: `Σ_t H(p_t)`, mean over the batch; None where it was not given.
-        reward: mean over the real steps.
+        reward: mean of `R_t` over the real steps: of what was given as reward, with a discount a return.
         advantage_std: standard deviation of `R_t - b_t` over the real steps: what the baseline left over.
+        explained_variance: `1 - Var(R_t - b_t) / Var(R_t)` over the real steps: 1 where the baseline knows
+            every reward, 0 where it knows no more than their mean, or where all are the same.
     """
 
     loss: Tensor
@@ -49,6 +52,7 @@ class ReinforceTerms(NamedTuple):
     entropy: Tensor | None
     reward: Tensor
     advantage_std: Tensor
+    explained_variance: Tensor
 
 
 class Baseline(nn.Module, ABC):
@@ -205,6 +209,11 @@ class Reinforce(nn.Module):
         if entropy is not None:
             bonus = total(entropy)
             loss = loss - self.entropy_weight * bonus
-        mean_reward = reward.sum() / steps
-        spread = torch.where(keep_mask, gain - gain.sum() / steps, 0.0).square().sum() / steps
-        return ReinforceTerms(loss, reinforce, mse, bonus, mean_reward, spread.sqrt())
+
+        def variance(values: Tensor) -> Tensor:
+            return torch.where(keep_mask, values - values.sum() / steps, 0.0).square().sum() / steps
+
+        left, whole = variance(gain), variance(reward)
+        differ = whole > torch.finfo(whole.dtype).eps * reward.square().sum() / steps
+        explained = torch.where(differ, 1 - left / whole, 0.0)
+        return ReinforceTerms(loss, reinforce, mse, bonus, reward.sum() / steps, left.sqrt(), explained)
