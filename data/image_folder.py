@@ -1,6 +1,7 @@
 """Anyone's own pictures: a folder for each class."""
 
 import hashlib
+import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -188,7 +189,14 @@ def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
         ValueError: names the pictures that cannot be read.
     """
     paths = _all(files)
-    images = np.empty((len(paths), spec.channels, spec.height, spec.width), dtype=np.uint8)
+    shape = (len(paths), spec.channels, spec.height, spec.width)
+    if math.prod(shape) > (memory := _memory()):
+        raise ValueError(
+            f"{shape[0]} pictures of {split}, each of {spec.height} x {spec.width} pixels, need"
+            f" {math.prod(shape) / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f}: give a smaller"
+            " data.images.height and data.images.width"
+        )
+    images = np.empty(shape, dtype=np.uint8)
     problems = []
     for row, path in enumerate(_shown(paths, f"reading {split}")):
         try:
@@ -199,6 +207,11 @@ def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
     labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files.values()])
     names = np.array([f"{path.parent.name}/{path.name}" for path in paths], dtype=object)
     return Split(images, labels, names)
+
+
+def _memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _head(path: Path) -> tuple[tuple[int, int], str] | None:

@@ -387,6 +387,18 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
             ["experiment=ram_tracking", "model.glimpses=9"],
             "model.glimpses: model.glimpses=9 changes nothing: a game has a look before each move; leave it",
         ),
+        (
+            ["experiment=fc_mnist", "task.episodes=4"],
+            "task.episodes: task.episodes=4 changes nothing: the model sees whole images; leave it out",
+        ),
+        (
+            ["experiment=conv_translated", "task.reinforce.discount=0.3"],
+            "task.reinforce: task.reinforce.discount=0.3 changes nothing: the model sees whole images; leave",
+        ),
+        (
+            ["model=ram", "task.reinforce.baseline._target_=zoo.attention.ConstantBaseline"],
+            "task.reinforce.baseline.value: ConstantBaseline needs it, and it is missing",
+        ),
         (["model=ram", "task.episodes=0"], "task.episodes: must be at least 1, got 0"),
         (["model=ram", "task.reinforce.weight=0"], "task.reinforce.weight: must be above 0, got 0"),
         (["model=ram", "task.reinforce.discount=2"], "task.reinforce.discount: must be from 0 to 1, got 2"),

@@ -186,6 +186,14 @@ def test_pictures_that_cannot_be_read_are_named_all_at_once(tmp_path: Path) -> N
         load(tmp_path)
 
 
+def test_pictures_that_no_memory_holds(tmp_path: Path) -> None:
+    root = tree(tmp_path, "train", "val", "test", count=2)
+    with pytest.raises(
+        ValueError, match=r"4 pictures of train, each of 1000000 x 2000000 pixels, need 8,000 GB"
+    ):
+        load(root, height=1_000_000, width=2_000_000)
+
+
 def test_too_few_to_hold_some_out(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"of 4 pictures a share of 0\.01 leaves none for val: give .* val/"):
         load(tree(tmp_path / "few", count=2), held_out=0.01)

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from data.canvas import Translated
 from data.digits import Digits
 from data.images import ImageData
-from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look
+from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look, RandomPolicy
 from zoo.batch import ImageBatch
 from zoo.kernels.noise import keyed
 from zoo.networks.image_classifiers import FullyConnected
@@ -124,7 +124,7 @@ class Scripted(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.policy = CenterPolicy(state_size=4)
+        self.policy = RandomPolicy(state_size=4)
 
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
         logits = torch.tensor([2.0, 0.0, 0.0]).repeat(len(images), episodes, 1)
@@ -158,6 +158,28 @@ def test_the_three_errors_stand_apart() -> None:
     again = {name: float(value) for name, value in task.scores["test"].compute().items()}  # type: ignore[operator]
     assert (again["error"], again["error_1_sample"], again["error_10_samples"]) == (1, 0, 0)
     assert task.new_scores("val").samples == (1,), "ten would be most of a validation's work"
+
+
+def test_a_policy_that_cannot_choose_has_one_episode() -> None:
+    """All would be the same: so are its errors, and the gradient."""
+    task = make_task(ram(policy=CenterPolicy), episodes=4)
+    given = batch()
+    wanted = []
+
+    def recognise(images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
+        wanted.append(episodes)
+        return RecurrentAttentionModel.recognise(task.network, images, episodes=episodes, sample=sample)  # type: ignore[arg-type]
+
+    task.network.recognise = recognise  # type: ignore[method-assign]
+    loss = task.training_step(given, 0)
+    task.scores["test"], task.predictions["test"] = task.new_scores("test"), []
+    task._evaluate("test", given)
+    assert wanted == [1, 1]
+    values = task.scores["test"].compute()
+    assert values["error"] == values["error_1_sample"] == values["error_10_samples"]
+    four = RecurrentAttentionModel.recognise(task.network, given.images, episodes=4, sample=True)  # type: ignore[arg-type]
+    expected = F.cross_entropy(four.logits.flatten(0, 1), given.labels.repeat_interleave(4))
+    assert loss.item() == pytest.approx(expected.item(), rel=1e-5)
 
 
 def test_ten_samples_are_averaged_as_probabilities() -> None:

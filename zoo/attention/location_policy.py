@@ -36,6 +36,9 @@ class LocationPolicy(nn.Module, ABC):
     learned: bool = False
     """True where REINFORCE trains it."""
 
+    samples: bool = True
+    """False where a sample is the most likely place itself, so that all episodes are the same."""
+
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
         self.state_size = state_size
@@ -108,6 +111,8 @@ class RandomPolicy(LocationPolicy):
 
 class CenterPolicy(LocationPolicy):
     """Always the middle of the image."""
+
+    samples = False
 
     def forward(self, state: Tensor, *, sample: bool) -> Look:
         """See `LocationPolicy`."""

@@ -27,6 +27,9 @@ from zoo.text import SPECIAL_TOKENS, text_spec
 _SAID = (TypeError, ValueError, MisconfigurationException)
 """How constructors refuse. Any other exception is news, and its place in the code is named as well."""
 
+_LACKING = re.compile(r"(\w+)\.__init__\(\) missing .*: '(\w+)'")
+"""What Python says of a part that another one completes, and that lacks something else."""
+
 _WRITTEN_AT = ("attention", "selection", "policy", "optimizer", "scheduler", "decoding")
 """Groups that other parts take by interpolation."""
 
@@ -144,7 +147,12 @@ class _Trial:
 
     def _blame(self, key: str, message: str) -> None:
         message = message.strip().splitlines()[0] if message.strip() else "cannot be built"
-        key = _blamed(self.config, key, message)
+        if lacking := _LACKING.match(message):
+            part, name = lacking.groups()
+            places = (place for place, node in _below(_at(self.config, key), key) if _class(node) == part)
+            key, message = joined(next(places, key), name), f"{part} needs it, and it is missing"
+        else:
+            key = _blamed(self.config, key, message)
         name = key.rpartition(".")[2]
         message = re.sub(rf"^{re.escape(name)} (?=must|needs)", "", message)  # the key says it already
         self.problems.append(Problem(_written(self.config, key), message))
@@ -166,7 +174,7 @@ def _quietly() -> Iterator[None]:
 def _blamed(config: Config, key: str, message: str) -> str:
     """The full key of the value that a message is about, as far as its words tell."""
     named = [
-        (part.get(TARGET, "").rpartition(".")[2] in message.split(":")[0].split(), found.start(), place, name)
+        (_class(part) in message.split(":")[0].split(), found.start(), place, name)
         for place, part in _below(_at(config, key), key)
         for name in part
         if (found := re.search(rf"(?<![\w.]){re.escape(name)}(?![\w.])", message))
@@ -176,6 +184,10 @@ def _blamed(config: Config, key: str, message: str) -> str:
     # A class that names itself is meant; else the outermost part, and the first word.
     _, _, place, name = min(named, key=lambda one: (not one[0], one[2].count("."), one[1]))
     return joined(place, name)
+
+
+def _class(node: Mapping[str, Any]) -> str:
+    return str(node.get(TARGET, "")).rpartition(".")[2]
 
 
 def _below(node: Any, key: str) -> Iterator[tuple[str, Mapping[str, Any]]]:

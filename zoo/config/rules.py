@@ -106,6 +106,13 @@ def what_is_asked_for_is_used(config: Config, given: Collection[str]) -> Iterato
             _batch_type(config["task"]) is not CatchBatch,
             "a game has a look before each move",
         ),
+        **dict.fromkeys(
+            ("task.episodes", "task.reinforce"),
+            (
+                _batch_type(config["task"]) is not ImageBatch or "policy" in config["model"],
+                "the model sees whole images",
+            ),
+        ),
     }
     for key, (taken, reason) in takers.items():
         asked = [text for text in given if f"{text.partition('=')[0]}.".startswith(f"{key}.")]

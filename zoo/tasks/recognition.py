@@ -20,7 +20,7 @@ from zoo.tasks.looking import CollapseAlarm, ReinforceParts, check_reinforce, lo
 from zoo.tasks.task import Scores, Task
 
 
-class Recogniser(Protocol):
+class RecognitionNetwork(Protocol):
     """What the task asks of a network; with a `LocationPolicy` that learns also `hidden_size`."""
 
     hidden_size: int
@@ -76,7 +76,7 @@ class RecognitionTask(Task):
         spec: the images and their classes.
         optimizer: completed here with the parameters.
         scheduler: completed here with the optimizer; None for a constant rate.
-        episodes: M, sampled with each training image.
+        episodes: M, sampled with each training image, where the network's policy samples.
         reinforce: used only when the network's policy learns.
         monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
 
@@ -102,10 +102,11 @@ class RecognitionTask(Task):
         if episodes < 1:
             raise ValueError(f"episodes must be at least 1, got {episodes}")
         check_reinforce(reinforce)
-        self.network: Recogniser = network  # type: ignore[assignment]
+        self.network: RecognitionNetwork = network  # type: ignore[assignment]
         self.spec, self.classes = spec, spec.images.classes
         self.episodes = episodes
         self.policy = next((part for part in network.modules() if isinstance(part, LocationPolicy)), None)
+        self._samples = self.policy is not None and self.policy.samples
         self.reinforce: Reinforce | None = None
         if self.policy is not None and self.policy.learned:
             self.reinforce = Reinforce(baseline=reinforce["baseline"](state_size=self.network.hidden_size))
@@ -116,7 +117,8 @@ class RecognitionTask(Task):
 
     def loss_of(self, batch: ImageBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """The hybrid loss of M sampled episodes with each image."""
-        recognised = self.network.recognise(batch.images, episodes=self.episodes, sample=True)
+        episodes = self.episodes if self._samples else 1  # which has the same gradient
+        recognised = self.network.recognise(batch.images, episodes=episodes, sample=True)
         logits = recognised.logits.flatten(0, 1)
         labels = batch.labels.repeat_interleave(recognised.logits.shape[1])
         loss = F.cross_entropy(logits, labels)
@@ -159,8 +161,10 @@ class RecognitionTask(Task):
         scores.loss.update(F.nll_loss(log_probs, batch.labels, reduction="none"))
         cast(Error, scores.errors["error"]).update((classes != batch.labels).float())
         for samples in scores.samples:
-            sampled = self.network.recognise(batch.images, episodes=samples, sample=True)
-            found = sampled.logits.float().softmax(-1).mean(1).argmax(-1)
+            found = classes
+            if self._samples:
+                sampled = self.network.recognise(batch.images, episodes=samples, sample=True)
+                found = sampled.logits.float().softmax(-1).mean(1).argmax(-1)
             cast(Error, scores.errors[scores.name(samples)]).update((found != batch.labels).float())
         looks = [glimpsed.look for glimpsed in recognised.glimpses]
         if scores.saturation is not None:
