@@ -1,15 +1,21 @@
-"""Images at random places of a black canvas, without or with clutter (Mnih et al. 2014, section 4)."""
+"""Images at random places of a black canvas, among clutter or not (Mnih et al. 2014, section 4), or at many sizes."""
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import torch
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
+from torch.nn.functional import affine_grid, grid_sample
 
 from data.image_set import Pixels
 from data.keyed_random import Draws, Keys
+
+_STEPS = 2**20
+"""Different sizes, and different places in each direction."""
 
 
 class Canvas(ABC):
@@ -128,6 +134,53 @@ class Cluttered(Translated):
             below = there[place]
             there[place] = below + np.minimum(piece, ~below)  # ~below is how much fits until white
         return canvas
+
+
+@dataclass(kw_only=True)
+class Scaled(Translated):
+    """Each image at a size and a place of its own: an agent that saw one size alone knows no other.
+
+    Attributes:
+        size: height and width of the canvas in pixels.
+        smallest, largest: of an image, as shares of its height and width; all between are equally likely.
+    """
+
+    name = "scaled"
+    smallest: float = 0.5
+    largest: float = 1.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.smallest <= self.largest:
+            raise ValueError(
+                f"smallest must be above 0 and at most largest={self.largest}, got {self.smallest}"
+            )
+
+    def check_room(self, height: int, width: int) -> None:
+        """See `Canvas`."""
+        if self.size < (needed := self.largest * max(height, width)):
+            raise ValueError(
+                f"size must be at least {math.ceil(needed)}, got {self.size}: each picture of"
+                f" {height} x {width} pixels is placed whole, up to largest={self.largest} times as large"
+            )
+
+    def place(self, images: Pixels, keys: Keys, training: Pixels) -> Pixels:
+        """See `Canvas`."""
+        draws = Draws(keys)
+        share, across, down = (draws.below(_STEPS) / (_STEPS - 1) for _ in range(3))
+        scale = self.smallest + (self.largest - self.smallest) * share
+        # From places on the canvas, -1 to 1, to places in the image; beyond it there is black.
+        matrix = np.zeros((len(images), 2, 3), dtype=np.float32)
+        for axis, (side, place) in enumerate(zip(images.shape[:1:-1], (across, down), strict=True)):
+            zoom = self.size / (side * scale)
+            matrix[:, axis, axis] = zoom
+            matrix[:, axis, 2] = (zoom - 1) * (1 - 2 * place)
+        grid = affine_grid(
+            torch.from_numpy(matrix), [*images.shape[:2], self.size, self.size], align_corners=False
+        )
+        pixels = torch.from_numpy(images).to(torch.float32)
+        placed: Pixels = grid_sample(pixels, grid, align_corners=False).round().to(torch.uint8).numpy()
+        return placed
 
 
 _Place = tuple[NDArray[np.int64], slice, NDArray[np.int64], NDArray[np.int64]]

@@ -34,7 +34,7 @@ NEEDS = {
     "trainer/ddp": ["trainer.accelerator=cpu", "trainer.devices=2"],
     "trainer/multinode": ["trainer.num_nodes=1", "trainer.devices=2"],  # nobody started others
 }
-IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "cluttered_mnist")
+IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "scaled_mnist", "cluttered_mnist")
 NEEDS |= {f"data/{name}": ["model=ram"] for name in IMAGES}
 NEEDS |= {
     choice: ["model=ram", "data=catch", "task=tracking", "callbacks=tracking"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from data.canvas import Canvas, Cluttered, Translated
+from data.canvas import Canvas, Cluttered, Scaled, Translated
 from data.image_set import Pixels
 from data.keyed_random import Draws, Keys, keys
 
@@ -90,7 +90,7 @@ def test_a_batch_is_placed_as_pixel_by_pixel(canvas: Translated, channels: int) 
         assert (kept == given).all()
 
 
-@pytest.mark.parametrize("canvas", [Translated(size=12), Cluttered(size=12, piece_size=5)])
+@pytest.mark.parametrize("canvas", [Translated(size=12), Cluttered(size=12, piece_size=5), Scaled(size=12)])
 def test_an_image_depends_on_its_key_alone(canvas: Canvas) -> None:
     images, chosen = pictures(20), keys(1, np.arange(20))
     whole = canvas.place(images, chosen, images)
@@ -109,6 +109,26 @@ def test_every_place_is_as_likely_as_any_other_and_whole_inside() -> None:
     assert np.abs(counts - 200).max() < 65  # four and a half sigma
 
 
+def test_every_size_is_as_likely_as_any_other_and_whole_inside() -> None:
+    images = np.full((4_000, 1, 20, 16), 255, dtype=np.uint8)
+    placed = Scaled(size=40, smallest=0.5, largest=2.0).place(images, keys(1, np.arange(4_000)), images)
+    heights, widths = (placed[:, 0].sum(axis=axis, dtype=int).max(axis=1) / 255 for axis in (1, 2))
+    np.testing.assert_allclose(heights / 20, widths / 16, atol=0.05)
+    assert (heights.min(), heights.max()) == (pytest.approx(10, abs=0.2), pytest.approx(40, abs=0.6))
+    assert heights.mean() == pytest.approx(25, abs=0.6)  # four and a half sigma
+    np.testing.assert_allclose(placed.sum(axis=(1, 2, 3)) / 255, heights * widths, rtol=0.02)
+    middles = (placed[:, 0] * np.arange(40)).sum(axis=(1, 2)) / placed.sum(axis=(1, 2, 3))
+    assert middles.mean() == pytest.approx(19.5, abs=0.7)
+    assert middles.std() > 4
+
+
+def test_an_image_at_its_own_size_is_what_it_was() -> None:
+    images = pictures(20, 3, 12, 12)
+    assert (
+        Scaled(size=12, smallest=1.0, largest=1.0).place(images, keys(1, np.arange(20)), images) == images
+    ).all()
+
+
 def test_clutter_is_added_up_to_white() -> None:
     images, training = np.full((30, 1, 8, 8), 200, np.uint8), np.full((3, 1, 8, 8), 100, np.uint8)
     chosen: Keys = keys(1, np.arange(30))
@@ -121,6 +141,14 @@ def test_clutter_is_added_up_to_white() -> None:
 def test_what_does_not_fit_is_refused() -> None:
     with pytest.raises(ValueError, match=r"size must be at least 28, got 20: .* 28 x 12 pixels"):
         Translated(size=20).check_room(28, 12)
+    with pytest.raises(ValueError, match=r"size must be at least 42, got 41: .* up to largest=1.5 times"):
+        Scaled(size=41).check_room(28, 12)
+    Scaled(size=42).check_room(28, 12)
+    for smallest in (0.0, 1.6):
+        with pytest.raises(
+            ValueError, match=f"smallest must be above 0 and at most largest=1.5, got {smallest}"
+        ):
+            Scaled(smallest=smallest)
     with pytest.raises(ValueError, match=r"piece_size must be at most 12, got 13: .* 28 x 12 pixels"):
         Cluttered(size=60, piece_size=13).check_room(28, 12)
     Cluttered(size=28, piece_size=12).check_room(28, 12)
