@@ -1,4 +1,4 @@
-"""Images at random places of a black canvas, perhaps among clutter (Mnih et al. 2014, section 4), or scaled."""
+"""Images at random places of a black canvas (Mnih et al. 2014, section 4), and at random sizes."""
 
 import math
 from abc import ABC, abstractmethod
