@@ -61,11 +61,11 @@ def read_karpathy(path: Path) -> dict[str, Captions]:
     content = _read_json(path)
     for number, image in enumerate(_list(path, content, "images")):
         where = f"{path}, image {number}"
-        name, split = _text(where, image, "filename"), _text(where, image, "split")
+        name, split = _name(where, image, "filename"), _text(where, image, "split")
         split = "train" if split == "restval" else split
         if split not in splits:
             raise ValueError(f"{where}: split must be train, restval, val or test, got {split!r}")
-        folder = image.get("filepath") or ""
+        folder = _text(where, image, "filepath") if "filepath" in image else ""
         for sentence in _list(where, image, "sentences"):
             _add(splits[split], f"{folder}/{name}" if folder else name, _text(where, sentence, "raw"))
     return splits
@@ -78,15 +78,15 @@ def read_coco(path: Path) -> Captions:
         ValueError: the file is no JSON, or of another kind.
     """
     content = _read_json(path)
-    names: dict[Any, str] = {}
+    names: dict[int | str, str] = {}
     captions: Captions = {}
     for number, image in enumerate(_list(path, content, "images")):
-        name = _text(f"{path}, image {number}", image, "file_name")
-        names[image.get("id")] = name
+        where = f"{path}, image {number}"
+        names[_id(where, image, "id")] = _name(where, image, "file_name")
     for number, annotation in enumerate(_list(path, content, "annotations")):
         where = f"{path}, annotation {number}"
         caption = _text(where, annotation, "caption")
-        if (image_id := annotation.get("image_id")) not in names:
+        if (image_id := _id(where, annotation, "image_id")) not in names:
             raise ValueError(f"{where}: there is no image with the id {image_id!r}")
         _add(captions, names[image_id], caption)
     return captions
@@ -169,4 +169,17 @@ def _text(where: str, node: dict[str, Any], key: str) -> str:
     value = node.get(key)
     if not isinstance(value, str):
         raise ValueError(f"{where}: must have a text {key!r}, got {json.dumps(value)[:60]}")
+    return value
+
+
+def _name(where: str, node: dict[str, Any], key: str) -> str:
+    if is_blank(name := _text(where, node, key)):
+        raise ValueError(f"{where}: {key!r} must name a picture, got {name!r}")
+    return name
+
+
+def _id(where: str, node: dict[str, Any], key: str) -> int | str:
+    value = node.get(key)
+    if not isinstance(value, int | str):
+        raise ValueError(f"{where}: {key!r} must be a number or a text, got {json.dumps(value)[:60]}")
     return value

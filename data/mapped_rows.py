@@ -25,6 +25,9 @@ _log = logging.getLogger(__name__)
 
 _ROWS, _SUMMARY, _PROGRESS = "rows.npy", "summary.json", "progress.json"
 
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError)
+"""What comes of reading files that are missing, cut or of another kind."""
+
 _SECONDS_AT_RISK = 10.0
 """So much work at the most is lost when a process is killed."""
 
@@ -134,7 +137,7 @@ def mapped_rows(folder: Path, maker: RowMaker) -> MappedRows:
 def _opened(folder: Path, maker: RowMaker) -> MappedRows | None:
     try:
         rows = MappedRows(folder)
-    except (OSError, ValueError, KeyError):
+    except _DAMAGED:
         return None
     return rows if rows.fits(maker) else None
 
@@ -161,7 +164,8 @@ def _make(folder: Path, maker: RowMaker) -> None:
                 bar.update(task, completed=done)
                 if time.monotonic() - saved >= _SECONDS_AT_RISK:
                     _sync(file)
-                    write_whole(unfinished / _PROGRESS, json.dumps({"rows": done, "broken": broken}).encode())
+                    progress = {"rows": done, "bytes": file.tell(), "broken": broken}
+                    write_whole(unfinished / _PROGRESS, json.dumps(progress).encode())
                     saved = time.monotonic()
         _sync(file)
     if done != maker.total:
@@ -176,9 +180,9 @@ def _safe(unfinished: Path) -> tuple[int, dict[str, str]]:
     """How many rows of an unfinished folder are safe, and which of them are broken."""
     try:
         progress = json.loads((unfinished / _PROGRESS).read_text(encoding="utf-8"))
-        if (unfinished / _ROWS).exists():
+        if (unfinished / _ROWS).stat().st_size >= progress["bytes"]:
             return int(progress["rows"]), dict(progress["broken"])
-    except (OSError, ValueError, KeyError):
+    except _DAMAGED:
         pass
     return 0, {}
 

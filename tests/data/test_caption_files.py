@@ -58,6 +58,11 @@ def test_karpathy(tmp_path: Path) -> None:
             {"images": [image("val", "a", "b"), {"split": "val"}]},
             "image 1: must have a text 'filename', got",
         ),
+        ({"images": [image("val", "", "b")]}, "image 0: 'filename' must name a picture, got ''"),
+        (
+            {"images": [image("val", "a", "b") | {"filepath": 5}]},
+            "image 0: must have a text 'filepath', got 5",
+        ),
         ({"images": [{"split": "val", "filename": "a"}]}, "image 0: must have a list 'sentences' of objects"),
     ],
 )
@@ -74,6 +79,14 @@ def test_coco(tmp_path: Path) -> None:
     said.append({"image_id": 8, "caption": "?"})
     with pytest.raises(ValueError, match="annotation 3: there is no image with the id 8"):
         read_coco(write(tmp_path / "c", content))
+    for images, said, message in (
+        ([{"id": [7], "file_name": "a.jpg"}], [], r"image 0: 'id' must be a number or a text, got \[7\]"),
+        ([{"file_name": "a.jpg"}], [], "image 0: 'id' must be a number or a text, got null"),
+        ([{"id": 7, "file_name": " "}], [], "image 0: 'file_name' must name a picture"),
+        ([{"id": 7, "file_name": "a"}], [{"caption": "A"}], "annotation 0: 'image_id' must be a number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_coco(write(tmp_path / "c", {"images": images, "annotations": said}))
     with pytest.raises(ValueError, match="nowhere cannot be read: No such file"):
         read_coco(tmp_path / "nowhere")
 

@@ -82,22 +82,37 @@ def damage_summary(folder: Path) -> None:
     (folder / "summary.json").write_text('{"broken"')
 
 
+def empty_rows(folder: Path) -> None:
+    (folder / "rows.npy").write_bytes(b"")
+
+
+def damage_kind(folder: Path) -> None:
+    (folder / "summary.json").write_text("[]")
+
+
 def damage_other(folder: Path) -> None:
     np.save(folder / "rows.npy", ROWS[:5])
 
 
-@pytest.mark.parametrize("damage", [damage_rows, damage_summary, damage_other, shutil.rmtree])
+@pytest.mark.parametrize(
+    "damage", [damage_rows, damage_summary, damage_other, empty_rows, damage_kind, shutil.rmtree]
+)
 def test_what_is_damaged_is_made_anew(tmp_path: Path, damage: Any) -> None:
     assert_whole(tmp_path / "rows")
     damage(tmp_path / "rows")
     assert_whole(tmp_path / "rows")
 
 
-def test_a_damaged_note_of_progress_begins_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("name", "content"), [("progress.json", '{"rows": 10'), ("progress.json", "[]"), ("rows.npy", "")]
+)
+def test_damaged_progress_begins_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, content: str
+) -> None:
     monkeypatch.setattr(data.mapped_rows, "_SECONDS_AT_RISK", 0.0)
     with pytest.raises(KeyboardInterrupt):
         mapped_rows(tmp_path / "rows", Maker(11).rows)
-    (tmp_path / ".making-rows" / "progress.json").write_text('{"rows": 10')
+    (tmp_path / ".making-rows" / name).write_text(content)
     assert_whole(tmp_path / "rows")
 
 

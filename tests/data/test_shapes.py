@@ -182,7 +182,9 @@ def test_senseless_settings() -> None:
         Shapes(validation=0)
     with pytest.raises(ValueError, match="image_size must be at least 24, got 20"):
         module(image_size=20)
-    with pytest.raises(ValueError, match="maximum_length must hold every caption of the scenes: 9 tokens"):
+    with pytest.raises(
+        ValueError, match=r"maximum_length must hold every caption .* [0-9]+ of [0-9]+ are longer"
+    ):
         module(maximum_length=8)
     with pytest.raises(ValueError, match="features must be null"):
         module(features=lambda: None)

@@ -154,7 +154,7 @@ def test_what_cannot_be_downloaded_is_named(
     )
 
 
-@pytest.mark.parametrize("content", [b"", b"no weights", None])
+@pytest.mark.parametrize("content", [b"", b"no weights", b"\x80\x02K\x05.", b"\x80\x02h\x4b.", None])
 def test_a_file_that_is_something_else_is_refused(small: None, tmp_path: Path, content: bytes | None) -> None:
     if content is None:
         torch.save({"features.0.weight": torch.zeros(4, 3, 3, 3)}, tmp_path / FILE)
