@@ -265,6 +265,8 @@ def test_tied_embeddings_are_one_matrix() -> None:
         ({"heads": 0}, "heads must be at least 1, got 0"),
         ({"encoder_layers": 0}, "encoder_layers must be at least 1, got 0"),
         ({"attention_dropout": 1.0}, "attention_dropout must be at least 0 and below 1, got 1.0"),
+        ({"activation": nn.GLU}, r"activation must keep shapes, got GLU\(dim=-1\)"),
+        ({"activation": nn.Flatten}, "activation must keep shapes"),
         ({"window": 0}, "window=0, must be at least 1"),
         ({"positions": RotaryPositions, "head_key_size": 3}, "a head needs an even size, got 3"),
     ],

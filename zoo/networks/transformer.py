@@ -112,7 +112,10 @@ class FeedForward(nn.Sequential):
         for layer in (W_1, W_2):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
-        super().__init__(W_1, settings.activation(), Dropout(settings.activation_dropout), W_2)
+        activation = settings.activation()
+        if activation(torch.zeros(1, 1, inner)).shape != (1, 1, inner):
+            raise ValueError(f"activation must keep shapes, got {activation}")
+        super().__init__(W_1, activation, Dropout(settings.activation_dropout), W_2)
 
 
 class EncoderLayer(nn.Module):
