@@ -2,11 +2,13 @@
 
 import pytest
 import torch
-from attention_cases import SCORES, equal, leaf, randn, randomise
+from attention_cases import SCORES, SELECTIONS, equal, leaf, randn, randomise
 from torch import Tensor, nn
 
 from zoo.attention import (
     Attended,
+    LocalMonotonic,
+    LocalPredictive,
     MultiHeadAttention,
     Rotary,
     SelfAttention,
@@ -62,6 +64,22 @@ def test_a_window_over_every_score(causal: bool, score: str) -> None:
     attention = build(causal=causal, window=2, score=score)
     inputs = randn(2, 40, SIZE)
     equal(attention(inputs).context, banded(attention, inputs, None).context)
+
+
+@every_direction
+@pytest.mark.parametrize("selection", ["hard", "gumbel_hard"])
+def test_a_window_tells_what_a_selection_says_of_its_choices(causal: bool, selection: str) -> None:
+    attention = build(causal=causal, window=2, selection=SELECTIONS[selection])
+    inputs = randn(2, 40, SIZE)
+    assert attention(inputs).log_prob is None
+    equal(attention(inputs).probabilities, banded(attention, inputs, None).probabilities)
+    attended = attention.train()(inputs)
+    expected = banded(attention, inputs, None)  # other samples of the same distributions
+    equal(attended.probabilities, expected.probabilities)
+    if selection == "hard":
+        equal(attended.entropy, expected.entropy)
+        chosen = (attended.weights * attended.probabilities).sum(-1).log()
+        equal(attended.log_prob, chosen.sum(1))
 
 
 @every_direction
@@ -169,6 +187,12 @@ def test_step_by_step_is_all_at_once(window: int | None) -> None:
             equal(attended.context, expected[..., step : step + 1, :])
 
 
+def test_a_selection_whose_steps_have_a_state_is_read_all_at_once() -> None:
+    attention = build(causal=True, window=None, selection=LocalMonotonic)
+    with pytest.raises(ValueError, match="LocalMonotonic has a state, which a memory does not keep"):
+        attention.init_memory(randn(2, 1, SIZE))
+
+
 def test_every_parameter_of_a_window_learns() -> None:
     attention = build(causal=False, window=2).train()
     attention(leaf(randn(2, 70, SIZE)), weights=False).context.square().sum().backward()
@@ -182,7 +206,15 @@ def test_every_parameter_of_a_window_learns() -> None:
         ({"window": 0}, "window=0, must be at least 1"),
         (
             {"score": "location", "window": 2},
-            "Location weighs positions by their number in the sequence, window=2",
+            "^window=2 slices the sequence, and Location counts positions in it",
+        ),
+        (
+            {"selection": LocalMonotonic, "window": 2},
+            "^window=2 slices the sequence, and LocalMonotonic counts positions in it",
+        ),
+        (
+            {"selection": LocalPredictive, "window": 2},
+            "^window=2 slices the sequence, and LocalPredictive counts positions in it",
         ),
     ],
 )
