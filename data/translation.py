@@ -52,9 +52,11 @@ class TranslationData(DataModule):
         Args:
             corpus: the sentence pairs.
             tokenizer: how to make the vocabulary from the train split.
-            batch_tokens: at most so many padded tokens in a batch, on the fuller side; in each process.
+            batch_tokens: at most so many padded tokens in the batch of a step, on the fuller side; several processes
+                share it out.
             maximum_length: tokens of the longest sentence, EOS included. Longer pairs are not trained on; in
-                evaluation longer sources lose their end. Both are counted in `report`.
+                evaluation longer sources lose their end. Both are counted in `report`. References are scored
+                whole; of longer ones teacher-forced metrics see the beginning.
             seed: of the order of training batches.
             cache_dir: where the prepared corpus is kept.
             num_workers: processes that load batches; 0 loads them in the training process.

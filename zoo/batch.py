@@ -26,6 +26,10 @@ class Padded(NamedTuple):
         """`(B, T)` boolean, True at real tokens."""
         return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
 
+    def beginning(self, length: int) -> "Padded":
+        """At most so many tokens of each row."""
+        return Padded(self.ids[:, :length], self.lengths.clamp(max=length))
+
 
 class TranslationBatch(NamedTuple):
     """Sentence pairs.

@@ -1,19 +1,27 @@
 """A sequence that attends to itself: whole, causal, or through a window, which equals its mask."""
 
+from typing import Any
+
 import pytest
 import torch
-from attention_cases import SCORES, equal, leaf, randn, randomise
+from attention_cases import SCORES, SELECTIONS, equal, leaf, randn, randomise
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from zoo.attention import (
     Attended,
+    LocalMonotonic,
+    LocalPredictive,
     MultiHeadAttention,
     Rotary,
     SelfAttention,
     causal_mask,
     combine,
+    flexible,
     padding_mask,
 )
+from zoo.attention.flexible import window_mask
 
 SIZE, LENGTH = 8, 100
 
@@ -62,6 +70,22 @@ def test_a_window_over_every_score(causal: bool, score: str) -> None:
     attention = build(causal=causal, window=2, score=score)
     inputs = randn(2, 40, SIZE)
     equal(attention(inputs).context, banded(attention, inputs, None).context)
+
+
+@every_direction
+@pytest.mark.parametrize("selection", ["hard", "gumbel_hard"])
+def test_a_window_tells_what_a_selection_says_of_its_choices(causal: bool, selection: str) -> None:
+    attention = build(causal=causal, window=2, selection=SELECTIONS[selection])
+    inputs = randn(2, 40, SIZE)
+    assert attention(inputs).log_prob is None
+    equal(attention(inputs).probabilities, banded(attention, inputs, None).probabilities)
+    attended = attention.train()(inputs)
+    expected = banded(attention, inputs, None)  # other samples of the same distributions
+    equal(attended.probabilities, expected.probabilities)
+    if selection == "hard":
+        equal(attended.entropy, expected.entropy)
+        chosen = (attended.weights * attended.probabilities).sum(-1).log()
+        equal(attended.log_prob, chosen.sum(1))
 
 
 @every_direction
@@ -138,6 +162,49 @@ def test_the_flexible_kernel_reads_the_same(causal: bool, monkeypatch: pytest.Mo
     equal(actual, expected, 1e-5)
 
 
+@every_direction
+@pytest.mark.parametrize("window", [1, 127, 128, 129, 400])
+@pytest.mark.parametrize("size", [1, 128, 300, 1000])
+def test_the_flexible_kernel_reads_the_blocks_of_the_band(causal: bool, window: int, size: int) -> None:
+    mask = window_mask(torch.ones(1, size, dtype=torch.bool), window=window, causal=causal)
+    position = torch.arange(size)
+    band = (position[:, None] - position).abs() <= window
+    if causal:
+        band = band.tril()
+    blocks = nn.functional.max_pool2d(band[None, None].float(), 128, ceil_mode=True)
+    assert torch.equal(mask.to_dense(), blocks.to(torch.int32))
+    assert mask.shape == (1, 1, size, size)
+
+
+def test_the_blocks_are_found_without_a_mask_of_all_pairs() -> None:
+    class Largest(TorchDispatchMode):
+        size = 0
+
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            self.size = max([self.size, *(part.numel() for part in tree_leaves(result))])
+            return result
+
+    keep = torch.ones(2, 8192, dtype=torch.bool)
+    with Largest() as largest:
+        window_mask(keep, window=5, causal=False)
+    assert largest.size < 8192
+
+
+def test_a_batch_too_large_is_no_reason_to_give_the_flexible_kernel_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fill(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("no memory")
+
+    monkeypatch.setattr("zoo.attention.flexible._devices", ("cpu",))
+    monkeypatch.setattr("zoo.attention.flexible._refused", False)
+    monkeypatch.setattr("zoo.attention.flexible._kernel", lambda _: fill)
+    with pytest.raises(torch.OutOfMemoryError, match="no memory"):
+        build(causal=False, window=3)(randn(2, 40, SIZE), weights=False)
+    assert not flexible._refused
+
+
 def test_without_the_flexible_kernel_a_window_is_read_in_slices(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -148,7 +215,7 @@ def test_without_the_flexible_kernel_a_window_is_read_in_slices(
 
     monkeypatch.setattr("zoo.attention.flexible._devices", ("cpu",))
     monkeypatch.setattr("zoo.attention.flexible._refused", False)
-    monkeypatch.setattr("zoo.attention.flexible.create_block_mask", refuse)
+    monkeypatch.setattr("zoo.attention.flexible._kernel", refuse)
     attention, inputs = build(causal=False, window=3), randn(2, 40, SIZE)
     with pytest.warns(RuntimeWarning, match="windows are read slice by slice: no kernel for this"):
         first = attention(inputs, weights=False).context
@@ -169,6 +236,12 @@ def test_step_by_step_is_all_at_once(window: int | None) -> None:
             equal(attended.context, expected[..., step : step + 1, :])
 
 
+def test_a_selection_whose_steps_have_a_state_is_read_all_at_once() -> None:
+    attention = build(causal=True, window=None, selection=LocalMonotonic)
+    with pytest.raises(ValueError, match="LocalMonotonic has a state, which a memory does not keep"):
+        attention.init_memory(randn(2, 1, SIZE))
+
+
 def test_every_parameter_of_a_window_learns() -> None:
     attention = build(causal=False, window=2).train()
     attention(leaf(randn(2, 70, SIZE)), weights=False).context.square().sum().backward()
@@ -182,7 +255,15 @@ def test_every_parameter_of_a_window_learns() -> None:
         ({"window": 0}, "window=0, must be at least 1"),
         (
             {"score": "location", "window": 2},
-            "Location weighs positions by their number in the sequence, window=2",
+            "^window=2 slices the sequence, and Location counts positions in it",
+        ),
+        (
+            {"selection": LocalMonotonic, "window": 2},
+            "^window=2 slices the sequence, and LocalMonotonic counts positions in it",
+        ),
+        (
+            {"selection": LocalPredictive, "window": 2},
+            "^window=2 slices the sequence, and LocalPredictive counts positions in it",
         ),
     ],
 )

@@ -1,6 +1,7 @@
 """Averaged checkpoints: what is validated, kept and tested is the mean, and training does not notice."""
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import lightning.pytorch as pl
@@ -8,6 +9,8 @@ import pytest
 import torch
 from fake_task import FakeTask, Fit
 from lightning.pytorch.callbacks import ModelCheckpoint
+from torch import nn
+from torch._subclasses.fake_tensor import FakeTensorMode
 
 from zoo.callbacks import CheckpointAveraging, LastCheckpoint
 
@@ -85,6 +88,22 @@ def test_a_resumed_fit_has_the_same_means(fit: Fit, tmp_path: Path) -> None:
         fit(second, callbacks(tmp_path / "parts"), max_epochs=4, enable_checkpointing=True)
     assert first.trained + second.trained == whole.trained
     assert first.validated + second.validated == whole.validated
+
+
+def test_a_gpu_keeps_no_copies_and_a_resumed_fit_finds_those_of_a_file() -> None:
+    """Tensors without numbers, which know their device: such of two devices make no mean."""
+    first, second = CheckpointAveraging(checkpoints=2), CheckpointAveraging(checkpoints=2)
+    trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="fit"), sanity_checking=False, global_step=4)
+    with FakeTensorMode():
+        module: Any = nn.Linear(2, 2, device="cuda")
+        first.on_validation_start(trainer, module)
+        kept = first.state_dict()["kept"][4]
+        assert {value.device.type for value in kept.values()} == {"cpu"}
+        second.load_state_dict({"kept": {4: {name: value.to("cpu") for name, value in kept.items()}}})
+        trainer.global_step = 8
+        second.on_validation_start(trainer, module)
+        second.on_validation_end(trainer, module)
+        assert module.weight.device.type == "cuda"
 
 
 def test_a_test_and_a_sanity_check_use_what_they_are_given(fit: Fit, tmp_path: Path) -> None:

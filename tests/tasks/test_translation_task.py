@@ -20,13 +20,15 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from data.toys import Reverse
 from data.translation import TranslationData
 from data.vocabulary import Words
-from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Soft
+from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Location, Soft
 from zoo.batch import Padded, TranslationBatch, decoder_pair
 from zoo.callbacks import StepAxis
 from zoo.decoding import Beam, Greedy, Hypothesis, Sample
 from zoo.metrics import METRICS, coverage_metrics, mode_of, text_metrics
+from zoo.networks.positions import Learned, Sinusoidal
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, Decoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
+from zoo.networks.transformer import Transformer
 from zoo.runs.metrics import MetricsFile, read_metrics
 from zoo.tasks.schedules import WarmupConstant
 from zoo.tasks.translation import Search, TranslationScores, TranslationTask
@@ -283,6 +285,42 @@ def test_the_measured_loss_counts_every_real_token_once(data: TranslationData, t
             total += nn.functional.cross_entropy(logits[0], labels.ids[0], reduction="sum").item()
             tokens += int(labels.lengths)
     assert measured["val/tf_loss"] == pytest.approx(total / tokens, rel=1e-4)
+
+
+@pytest.mark.parametrize("ends", ["positions", "score"])
+def test_a_reference_beyond_the_maximum_is_scored_whole_and_read_in_part(ends: str, tmp_path: Path) -> None:
+    """By networks that have learned positions, or scores of positions, up to the longest of training."""
+    data = TranslationData(
+        corpus=Reverse(seed=1, symbols=6, minimum_length=2, maximum_length=5, train=99, validation=9, test=9),
+        tokenizer=Words(joint=True),
+        batch_tokens=256,
+        maximum_length=4,
+        seed=1,
+        cache_dir=tmp_path / "cache",
+    )
+    data.prepare_data()
+    data.setup()
+    task = make_task(data, reinforce=None)
+    task.network = Transformer(
+        spec=data.spec,
+        attention={
+            "score": partial(Location, maximum_length=4) if ends == "score" else Additive,
+            "selection": Soft,
+        },
+        positions=partial(Learned, maximum_length=4) if ends == "positions" else Sinusoidal,
+        model_size=8,
+        feed_forward_size=8,
+        heads=2,
+        encoder_layers=1,
+        decoder_layers=1,
+        dropout=0.0,
+        attention_dropout=0.0,
+        activation_dropout=0.0,
+        activation=nn.ReLU,
+    )
+    (measured,) = quiet_trainer(tmp_path).validate(task, datamodule=data, verbose=False)
+    assert math.isfinite(measured["val/tf_loss"])
+    assert max(len(item["references"][0].split()) for item in task.predictions["val"]) == 5
 
 
 def test_validation_is_greedy_and_the_test_as_configured(data: TranslationData, tmp_path: Path) -> None:

@@ -11,12 +11,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from torch.nn.attention.flex_attention import BlockMask, flex_attention
 
 from zoo.attention.attention import Attention
 from zoo.attention.fused import is_soft_product
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.selections import Soft
+
+_BLOCK = 128
+"""Positions to either side of the blocks that the kernel skips or reads."""
 
 _devices = ("cuda",)
 _refused = False
@@ -47,24 +50,47 @@ def flex_context(
     global _refused
     assert isinstance(attention.selection, Soft)
     keep = kept.reshape(-1, kept.shape[-1])  # (B, N)
-    size = keep.shape[-1]
-
-    def near(b: Tensor, _: Tensor, q: Tensor, k: Tensor) -> Tensor:
-        return keep[b, k] & (k >= q - window) & (k <= (q if causal else q + window))
-
     try:
-        mask = create_block_mask(near, len(keep), None, size, size, device=str(query.device))
+        mask = window_mask(keep, window=window, causal=causal)
         context: Tensor = _kernel(query.device.type)(
             *(tensor.reshape(len(keep), *tensor.shape[-3:]) for tensor in (query, *memory[:2])),
             block_mask=mask,
             scale=1 / attention.selection.temperature,
         )
+    except torch.OutOfMemoryError:  # of this batch, which slices would not spare
+        raise
     except Exception as error:  # of the compiler, the driver, the sizes that it has no kernel for
         _refused = True
         reason = f"flex_attention cannot be used, windows are read slice by slice: {error}"
         warnings.warn(reason, RuntimeWarning, stacklevel=2)
         return None
     return Attended(context.view(*query.shape[:-1], -1), None)
+
+
+def window_mask(keep: Tensor, *, window: int, causal: bool) -> BlockMask:
+    """The blocks that hold something of a window, without a mask of all pairs of positions on the way.
+
+    Args:
+        keep: boolean, `(B, N)`, which keys may be read.
+        window: how many positions to either side are read.
+        causal: none ahead.
+    """
+    size, ahead = keep.shape[-1], 0 if causal else window
+
+    def near(b: Tensor, _: Tensor, q: Tensor, k: Tensor) -> Tensor:
+        return keep[b, k] & (k >= q - window) & (k <= q + ahead)
+
+    block = torch.arange(-(-size // _BLOCK), device=keep.device, dtype=torch.int32)
+    first = ((block * _BLOCK - window) // _BLOCK).clamp(min=0)
+    last = ((block * _BLOCK + _BLOCK - 1 + ahead) // _BLOCK).clamp(max=len(block) - 1)
+    read = (first[:, None] + block) % len(block)  # as many of each row as are near count
+    return BlockMask.from_kv_blocks(
+        (last - first + 1)[None, None],
+        read[None, None],
+        BLOCK_SIZE=_BLOCK,
+        mask_mod=near,
+        seq_lengths=(size, size),
+    )
 
 
 @cache

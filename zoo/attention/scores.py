@@ -32,6 +32,7 @@ class Score(nn.Module, ABC):
         is_product: True where the score is `query @ projected.mT`, which fused kernels know.
         uses_query: False where the score is the same for every query.
         uses_keys: False where the score is the same for all keys at a position.
+        counts_positions: True where a key's number in the memory counts, so that no part of it will do.
 
     Raises:
         ValueError: if a size is below 1.
@@ -40,6 +41,7 @@ class Score(nn.Module, ABC):
     is_product: ClassVar[bool] = False
     uses_query: ClassVar[bool] = True
     uses_keys: ClassVar[bool] = True
+    counts_positions: ClassVar[bool] = False
 
     def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
         super().__init__()
@@ -258,6 +260,7 @@ class Location(Score):
     """
 
     uses_keys: ClassVar[bool] = False
+    counts_positions: ClassVar[bool] = True
 
     def __init__(
         self, *, query_size: int, key_size: int, heads: int | None = None, maximum_length: int

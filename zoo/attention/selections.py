@@ -29,10 +29,12 @@ class Selection(nn.Module, ABC):
         samples: True where training draws keys at random and only `log_prob` leads a gradient to the scores:
             the loss then needs the term of `zoo.attention.reinforce`.
         uses_query: True where the query itself says where to look, beside the scores.
+        counts_positions: True where a key's number in the memory counts, so that no part of it will do.
     """
 
     samples: ClassVar[bool] = False
     uses_query: ClassVar[bool] = False
+    counts_positions: ClassVar[bool] = False
 
     def __init__(self, *, query_size: int, heads: int | None = None) -> None:
         super().__init__()
@@ -201,6 +203,8 @@ class LocalMonotonic(Selection):
         window: D >= 0, in keys to either side.
     """
 
+    counts_positions: ClassVar[bool] = True
+
     def __init__(self, *, query_size: int, heads: int | None = None, window: int = 10) -> None:
         super().__init__(query_size=query_size, heads=heads)
         if window < 0:
@@ -241,6 +245,7 @@ class LocalPredictive(Selection):
     """
 
     uses_query: ClassVar[bool] = True
+    counts_positions: ClassVar[bool] = True
 
     def __init__(self, *, query_size: int, heads: int | None = None, window: int = 10) -> None:
         super().__init__(query_size=query_size, heads=heads)

@@ -8,7 +8,6 @@ from zoo.attention.flexible import can_flex, flex_context
 from zoo.attention.masks import causal_mask, combine
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.multi_head import MultiHeadAttention
-from zoo.attention.scores import Location
 from zoo.attention.shield import finite_rows
 
 _SMALLEST_BLOCK = 32
@@ -29,8 +28,8 @@ class SelfAttention(nn.Module):
             causal). None: all of them.
 
     Raises:
-        ValueError: if the sizes of the attention differ, the window is too small, or the score knows
-            positions by their number, which a window does not have.
+        ValueError: if the sizes of the attention differ, the window is too small, or score or selection
+            counts positions, which a window does not know.
     """
 
     def __init__(
@@ -44,10 +43,10 @@ class SelfAttention(nn.Module):
             )
         if window is not None and window < 1:
             raise ValueError(f"window={window}, must be at least 1")
-        if window is not None and isinstance(attention.attention.score, Location):
-            raise ValueError(
-                f"Location weighs positions by their number in the sequence, window={window} slices it"
-            )
+        for part in (attention.attention.score, attention.attention.selection):
+            if window is not None and part.counts_positions:
+                name = type(part).__name__
+                raise ValueError(f"window={window} slices the sequence, and {name} counts positions in it")
         self.attention, self.causal, self.window = attention, causal, window
 
     def forward(self, inputs: Tensor, keep_mask: Tensor | None = None, *, weights: bool = True) -> Attended:
@@ -73,8 +72,16 @@ class SelfAttention(nn.Module):
         return attended
 
     def init_memory(self, inputs: Tensor) -> Memory:
-        """The empty memory before the first step, for inputs like `(*lead, 1, D)`."""
-        return self.attention.prepare(inputs[..., :0, :])
+        """The empty memory before the first step, for inputs like `(*lead, 1, D)`.
+
+        Raises:
+            ValueError: the selection has a state of its own.
+        """
+        memory = self.attention.prepare(inputs[..., :0, :])
+        if self.attention.init_state(memory) is not None:
+            name = type(self.attention.attention.selection).__name__
+            raise ValueError(f"{name} has a state, which a memory does not keep: read all positions at once")
+        return memory
 
     def step(self, inputs: Tensor, memory: Memory) -> tuple[Attended, Memory]:
         """One more position `(*lead, 1, D)`, which sees those of the memory and itself.
@@ -130,13 +137,25 @@ class SelfAttention(nn.Module):
         mask = mask & (place >= own) & (place <= own + window + ahead)
         heads = pad(query, (0, 0, 0, blocks * block - size)).unflatten(-2, (blocks, block)).movedim(-3, -4)
         near = Memory(slices(memory.projected), slices(memory.values), mask)
-        read = self.attention.read(heads, near, None, weights=weights)
-        if read.weights is None:
-            return Attended(whole(read.context), None)
-        wide = read.weights.new_zeros(*read.weights.shape[:-1], before + size + behind)
         place = place + block * torch.arange(blocks, device=query.device)[:, None, None, None]
-        spread = whole(wide.scatter(-1, place.expand_as(read.weights), read.weights))
-        return Attended(whole(read.context), spread[..., before : before + size])
+
+        def spread(rows: Tensor | None) -> Tensor | None:
+            """`(*lead, blocks, h, block, keys)` to `(*lead, h, N, N)`, zeros for all other keys."""
+            if rows is None:
+                return None
+            wide = rows.new_zeros(*rows.shape[:-1], before + size + behind)
+            return whole(wide.scatter(-1, place.expand_as(rows), rows))[..., before : before + size]
+
+        def each(numbers: Tensor | None) -> Tensor | None:
+            """`(*lead, blocks, h, block)` to `(*lead, h, N)`."""
+            return None if numbers is None else whole(numbers.unsqueeze(-1)).squeeze(-1)
+
+        context, found, _, log_prob, entropy, probabilities = self.attention.read(
+            heads, near, None, weights=weights
+        )
+        return Attended(
+            whole(context), spread(found), None, each(log_prob), each(entropy), spread(probabilities)
+        )
 
     def _any_near(self, flags: Tensor, window: int) -> Tensor:
         """Which positions see a flag `(*lead, N)` in their window."""

@@ -41,7 +41,10 @@ class CheckpointAveraging(Callback):
         """Puts the mean into the model."""
         if trainer.state.fn != "fit" or trainer.sanity_checking:
             return
-        self._trained = {name: value.clone() for name, value in pl_module.state_dict().items()}
+        # Copies in the host's memory, where those of a checkpoint are as well: a GPU has better uses for its own.
+        self._trained = {
+            name: value.detach().to("cpu", copy=True) for name, value in pl_module.state_dict().items()
+        }
         self._kept[trainer.global_step] = self._trained  # a validation that is done again counts once
         for step in sorted(self._kept)[: -self.checkpoints]:
             del self._kept[step]

@@ -208,7 +208,8 @@ class TranslationTask(WritingTask):
 
     def _evaluate(self, split: str, batch: TranslationBatch) -> None:
         scores = cast(TranslationScores, self.scores[split])
-        inputs, labels = decoder_pair(batch.target)
+        # As long as in training, with BOS: some networks read no more. What is scored below stays whole.
+        inputs, labels = decoder_pair(batch.target.beginning(self.target.maximum_length + 1))
         memory = self.network.encode(batch.source)
         nll = self._cross_entropy(self.network.decode(memory, inputs).features, labels)
         scores.teacher_forced.update(nll, labels.lengths.sum())
@@ -226,9 +227,9 @@ class TranslationTask(WritingTask):
             cast(Coverage, coverage).update(texts, references, batch.source_text)
         scores.update_attention(best, batch.source)
         if batch.alignment is not None:
-            for hypothesis, gold, length in zip(best, batch.alignment, labels.lengths.tolist(), strict=True):
+            for hypothesis, gold in zip(best, batch.alignment, strict=True):
                 if hypothesis.weights is not None:
-                    scores.alignment_accuracy.update(hypothesis.weights, gold[:length])
+                    scores.alignment_accuracy.update(hypothesis.weights, gold)
         self._keep_predictions(split, batch.index, batch.source_text, references, texts, best)
 
     # Search
