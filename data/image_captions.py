@@ -1,5 +1,6 @@
 """Anyone's own pictures with captions: a JSONL of paths and texts for each split."""
 
+import os
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -56,6 +57,9 @@ class ImageCaptions(PictureCaptions):
 
 
 def _pictures(path: Path) -> list[Picture]:
-    return [
-        Picture((path.parent / name).resolve(), name, captions) for name, captions in read_jsonl(path).items()
-    ]
+    """Those of a file; one that stands there by several names has the first, and all captions."""
+    pictures: dict[Path, Picture] = {}
+    for name, captions in read_jsonl(path).items():
+        place = Path(os.path.realpath(path.parent / name))  # which does not mind links that lead nowhere
+        pictures.setdefault(place, Picture(place, name, [])).captions.extend(captions)
+    return list(pictures.values())

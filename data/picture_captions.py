@@ -2,6 +2,7 @@
 
 import hashlib
 import logging
+import os
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -71,7 +72,7 @@ class PictureCaptions(CaptionSet):
         digests = dict(zip((picture.path for picture in pictures), found, strict=True))
         present = [path for path, digest in digests.items() if digest]
         missing = [
-            f"{path} {'cannot be read' if path.exists() else 'does not exist'}"
+            f"{path} {'cannot be read' if os.path.exists(path) else 'does not exist'}"
             for path, digest in digests.items()
             if not digest
         ]

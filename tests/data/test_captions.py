@@ -401,6 +401,32 @@ def test_a_picture_may_be_called_anything(files: dict[str, str], ready: Make, tm
     assert ready().batch("val", [SPLITS["val"]]).names == ["~backup.png"]
 
 
+def test_a_picture_of_several_names_is_one_with_all_captions(
+    files: dict[str, str], ready: Make, tmp_path: Path
+) -> None:
+    (tmp_path / "linked.png").symlink_to(tmp_path / "photos" / "val 1.png")
+    names = ["./photos/val 1.png", str(tmp_path / "photos" / "val 1.png"), "linked.png"]
+    with Path(files["val"]).open("a", encoding="utf-8") as file:
+        for number, name in enumerate(names):
+            file.write(json.dumps({"image": name, "captions": [f"caption {number}"]}) + "\n")
+    data = ready()
+    assert data.report["val"]["images"] == SPLITS["val"]
+    batch = data.batch("val", [1])
+    assert batch.names == ["photos/val 1.png"]
+    assert batch.references == [[*said_of(1), "caption 0", "caption 1", "caption 2"]]
+
+
+@pytest.mark.parametrize("name", ["x" * 300 + ".png", "circle/a.png"], ids=["long", "circle"])
+def test_a_path_that_leads_nowhere_is_a_missing_picture(
+    files: dict[str, str], ready: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with Path(files["val"]).open("a", encoding="utf-8") as file:
+        file.write(json.dumps({"image": name, "captions": ["nowhere"]}) + "\n")
+    assert ready().report["val"]["missing"] == 1
+    assert name in caplog.text
+
+
 @pytest.mark.parametrize("name", ["shapes", "flickr8k", "flickr30k", "coco", "image_captions"])
 def test_the_configurations_are_built(
     configure: Callable[..., Config], files: dict[str, str], name: str, tmp_path: Path
