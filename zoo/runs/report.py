@@ -17,6 +17,7 @@ _KNOWN_WARNINGS = (
     r"It is recommended to use `self\.log\(.*sync_dist=True",  # metrics have been summed over all processes
     r"Checkpoint directory .* exists and is not empty",  # as it should be when a run goes on
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 with torch 2.15
+    r"Found \d+ module\(s\) in eval mode at the start of training",  # a published encoder stays so
 )
 
 
