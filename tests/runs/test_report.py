@@ -14,7 +14,7 @@ import sys, warnings
 from pathlib import Path
 from zoo.runs.report import log_to
 log_to(Path(sys.argv[1]))
-warnings.warn("Found 39 module(s) in eval mode at the start of training. This may lead to unexpected behavior")
+warnings.warn("Found 39 module(s) in eval mode at the start of training. This may lead to ...")
 warnings.warn("something new")
 """
     subprocess.run([sys.executable, "-c", code, str(tmp_path / "log")], check=True, cwd=PROJECT)
