@@ -44,6 +44,8 @@ def composed(line: str, values: dict[str, Any]) -> Config:
         ("model/caption_decoder=none", {}),
         ("model/caption_decoder=transformer selection=hard", {}),
         ("data=flickr8k", {}),
+        ("data=flickr8k data/tokenizer=bpe", {}),
+        ("model/caption_decoder=none data/tokenizer=characters", {}),
         (STORED, {}),
         (STORED, {"data.features": None, "model.encoder.fine_tune_from_epoch": 3}),
         (
@@ -89,6 +91,12 @@ def test_fits_together(line: str, values: dict[str, Any]) -> None:
             "model/caption_decoder=transformer selection=hard",
             {"model.embedding_size": 64},
             "must be hidden_size, since a Transformer adds to embeddings what its layers make of them",
+        ),
+        (
+            "data/tokenizer=characters",
+            {},
+            "data.tokenizer: Characters makes pieces of words, but pointing_accuracy asks at what each whole"
+            " word looks; take data/tokenizer=words",
         ),
         ("data=flickr8k", {"data.features": VGG}, "data.features: must be the model's own encoder"),
         (STORED, {"data.augmentation": None, "data.features.weights_dir": "x"}, "the model's own encoder"),

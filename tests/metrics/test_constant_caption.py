@@ -46,6 +46,11 @@ def test_its_scores() -> None:
     assert scores["constant_bleu_1_nobp"] == pytest.approx(100 * 5 / 6, abs=1e-5)
 
 
+def test_a_caption_matches_by_its_tokens() -> None:
+    references = [["A dog ."], ["A cat .", "A dog!"], ["A dog's toy ."]]
+    assert caption_scores("constant", ["a dog"] * 3, references)["constant_exact_match"] == 2 / 3
+
+
 def test_nothing_to_choose_from() -> None:
     with pytest.raises(ValueError, match="got 0, 1 and 1000"):
         constant_caption([], [["a dog"]])

@@ -205,7 +205,8 @@ def test_a_true_caption_that_is_no_reference_is_right_and_words_point(tmp_path: 
 def test_where_the_truth_is_unknown_references_are_what_is_right(tmp_path: Path) -> None:
     class Unknown(Sides):
         def test_dataloader(self) -> Any:
-            return DataLoader([batch()._replace(truths=None)], batch_size=None)
+            raw = [[f"{caption.capitalize()} .", other] for caption, other in batch().references]
+            return DataLoader([batch()._replace(references=raw, truths=None)], batch_size=None)
 
     def search(*_: Any, **told: Any) -> list[list[Hypothesis]]:
         maps = torch.full((3, 8), 1 / 8)

@@ -136,6 +136,18 @@ def unknown_words_can_be_replaced(config: Config, given: Collection[str]) -> Ite
         )
 
 
+def words_that_point_are_whole(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """There is a map for each token, and a box for each word."""
+    tokenizer = _target(config["data"].get("tokenizer"))
+    knows = getattr(_target(config["data"].get("captions")), "knows_truths", False)
+    if knows and uses_attention(config["model"]) and not getattr(tokenizer, "whole_words", True):
+        yield Problem(
+            "data.tokenizer",
+            f"{tokenizer.__name__} makes pieces of words, but pointing_accuracy asks at what each whole"  # type: ignore[union-attr]
+            " word looks; take data/tokenizer=words",
+        )
+
+
 def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
     task = _target(config["task"])
@@ -411,6 +423,7 @@ RULES: tuple[Rule, ...] = (
     sampling_needs_reinforce,
     what_is_asked_for_is_used,
     unknown_words_can_be_replaced,
+    words_that_point_are_whole,
     monitor_is_measured,
     callbacks_show_what_there_is,
     stored_features_are_the_encoders,

@@ -2,7 +2,15 @@
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
-from zoo.metrics.captions import CaptionBleu, CaptionScore, CiderD, RougeL, caption_metrics, caption_scores
+from zoo.metrics.captions import (
+    CaptionBleu,
+    CaptionMatch,
+    CaptionScore,
+    CiderD,
+    RougeL,
+    caption_metrics,
+    caption_scores,
+)
 from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.constant_caption import constant_caption
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
@@ -26,6 +34,7 @@ __all__ = [
     "AlignmentSharpness",
     "Bleu",
     "CaptionBleu",
+    "CaptionMatch",
     "CaptionScore",
     "CatchRate",
     "Chrf",

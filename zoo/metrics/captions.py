@@ -222,6 +222,13 @@ class CiderD(Metric):
         return sums[0] / _UNIT / sums[1]
 
 
+class CaptionMatch(ExactMatch):
+    """Share of hypotheses whose tokens are those of one of their references."""
+
+    def _prepare(self, text: str) -> str:
+        return " ".join(caption_tokens(text))
+
+
 def caption_metrics() -> dict[str, CaptionScore | CiderD]:
     """The metrics of generated captions, by the names they are logged under."""
     metrics: dict[str, CaptionScore | CiderD] = {}
@@ -242,7 +249,7 @@ def caption_scores(who: str, texts: Sequence[str], references: References) -> di
     Returns:
         By `<who>_` and the name of each of `caption_metrics`, and `<who>_exact_match`.
     """
-    metrics = {**caption_metrics(), "exact_match": ExactMatch()}
+    metrics = {**caption_metrics(), "exact_match": CaptionMatch()}
     return {f"{who}_{name}": score_here(metric, texts, references) for name, metric in metrics.items()}
 
 

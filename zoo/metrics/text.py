@@ -226,12 +226,17 @@ class ExactMatch(Metric):
         """Matches and sentences that each sentence adds; arguments and errors as in `CorpusScore.update`."""
         check_references(predictions, references)
         return [
-            [int(text in alternatives), 1] for text, alternatives in zip(predictions, references, strict=True)
+            [int(self._prepare(text) in map(self._prepare, alternatives)), 1]
+            for text, alternatives in zip(predictions, references, strict=True)
         ]
 
     def score(self, sums: Sequence[int]) -> float:
         """The share, 0 to 1, of summed statistics."""
         return sums[0] / sums[1]
+
+    def _prepare(self, text: str) -> str:
+        """What happens to predictions and references before they are compared."""
+        return text
 
 
 def text_metrics(language: str = "") -> dict[str, Metric]:

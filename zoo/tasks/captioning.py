@@ -14,9 +14,9 @@ from zoo.attention import doubly_stochastic_penalty
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Hypothesis
 from zoo.metrics import (
+    CaptionMatch,
     CaptionScore,
     CiderD,
-    ExactMatch,
     Perplexity,
     Pointing,
     caption_metrics,
@@ -63,14 +63,14 @@ class Caption(NamedTuple):
 class CaptionScores(Scores):
     """The metrics of one split.
 
-    `exact_match` asks whether a hypothesis is among the captions that are true of its image where the data
-    knows them all, else whether it is among the references.
+    `exact_match` asks, token by token, whether a hypothesis is among the captions that are true of its image
+    where the data knows them all, else whether it is among the references.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self.text = nn.ModuleDict(caption_metrics())
-        self.exact_match, self.pointing = ExactMatch(), Pointing()
+        self.exact_match, self.pointing = CaptionMatch(), Pointing()
         self.teacher_forced = Perplexity()
 
     @property

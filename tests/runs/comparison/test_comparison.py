@@ -393,7 +393,7 @@ def test_predictions_that_do_not_score_what_the_results_say_have_no_p(sweep: Pat
 
 def describe(run: Path, said: list[str]) -> Path:
     """Makes a run's test items pictures with five captions, as a captioning task keeps and scores them."""
-    references = [[f"a {size} {colour} ball lies {place}" for size in SIZES] for colour, place in SCENES]
+    references = [[f"A {size} {colour} ball lies {place} ." for size in SIZES] for colour, place in SCENES]
     kept = [
         {"id": number, "input": f"{number}.png", "references": captions, "prediction": text}
         for number, (captions, text) in enumerate(zip(references, said, strict=True))
@@ -403,7 +403,7 @@ def describe(run: Path, said: list[str]) -> Path:
     for metric in metrics.values():
         metric.update(said, references)
     scores = {name: float(metric.compute()) for name, metric in metrics.items()}
-    scores["exact_match"] = sum(text in of for text, of in zip(said, references, strict=True)) / len(said)
+    scores["exact_match"] = sum(f"A{text[1:]} ." in of for text, of in zip(said, references, strict=True)) / len(said)
     shuffled = {f"shuffled_{name}": 0.1 for name in metrics}
     signed = {name: metric.signature for name, metric in metrics.items()}
     return edit(run, test=scores | shuffled, checkpoint={"metric": "val/cider_d"}, signatures=signed)

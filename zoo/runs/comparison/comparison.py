@@ -136,7 +136,8 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
             "tells: give --language, for example --language de"
         )
     require_comparable(candidates, metrics)
-    scorer = scorer_of(metric, language)
+    of_captions = any(run.value(split, "cider_d") is not None for run in candidates)
+    scorer = scorer_of(metric, language, of_captions=of_captions)
     items = Items({}, [], "") if scorer is None else read_items(candidates, scorer, split, metric)
     kept: list[Run] = []
     for run in candidates:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics import CorpusScore, WrongAnswers, caption_metrics, text_metrics
+from zoo.metrics import CaptionMatch, CorpusScore, WrongAnswers, caption_metrics, text_metrics
 from zoo.metrics.text import SummedScore
 from zoo.runs.comparison.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items
@@ -32,15 +32,18 @@ class Items(NamedTuple):
     signature: str
 
 
-def scorer_of(metric: str, language: str) -> SummedScore | None:
+def scorer_of(metric: str, language: str, *, of_captions: bool) -> SummedScore | None:
     """The score that follows from sums over items; None of a metric that does not, or not from predictions.
 
     Args:
         metric: its name.
         language: of the text, for `bleu_tok_lc`.
+        of_captions: whether captions were scored, which match by their tokens.
     """
     if metric == "error":
         return WrongAnswers()
+    if metric == "exact_match" and of_captions:
+        return CaptionMatch()
     return cast(SummedScore | None, {**text_metrics(language), **caption_metrics()}.get(metric))
 
 
