@@ -328,22 +328,25 @@ class TestRotary:
             equal(turned[0, pair], x * math.cos(angle) - y * math.sin(angle))
             equal(turned[0, pair + 2], y * math.cos(angle) + x * math.sin(angle))
 
-    @pytest.mark.parametrize("base", [-1.0, 0.0, 1.0])
-    def test_a_base_without_wavelengths_is_refused(self, base: float) -> None:
-        with pytest.raises(ValueError, match=f"base must be above 1, got {base}"):
-            Rotary(size=4, base=base)
-
     def test_an_odd_size_is_refused(self) -> None:
         with pytest.raises(ValueError, match="a head needs an even size, got 3"):
             build(rotary=Rotary, head_key_size=3)
+
+    @pytest.mark.parametrize("base", [1.0, 0.0, -1.0, math.nan])
+    def test_a_base_without_wavelengths_is_refused(self, base: float) -> None:
+        with pytest.raises(ValueError, match=f"base must be above 1, got {base}"):
+            Rotary(size=4, base=base)
 
 
 @pytest.mark.parametrize(
     ("act", "message"),
     [
-        (lambda: build(heads=0), "heads must be at least 1, got 0"),
-        (lambda: build(head_value_size=0), "head_value_size must be at least 1, got 0"),
         (lambda: build(heads=3), "query_size=8 cannot be divided among heads=3"),
+        (lambda: build(heads=0), "heads must be at least 1, got 0"),
+        (lambda: build(heads=-2), "heads must be at least 1, got -2"),
+        (lambda: build(head_key_size=0), "head_key_size must be at least 1, got 0"),
+        (lambda: build(head_value_size=0), "head_value_size must be at least 1, got 0"),
+        (lambda: MultiHeadAttention(query_size=0, heads=2), "query_size must be at least 1, got 0"),
         (lambda: build().prepare(randn(2, KEYS, 5)), "key_size=8, given keys of size 5"),
         (
             lambda: build(key_size=5).prepare(randn(2, KEYS, 5), randn(2, KEYS, 4)),

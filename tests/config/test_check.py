@@ -81,8 +81,8 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ({"model__hidden_size": 7}, "model.hidden_size: hidden_size=7 cannot be divided among 2 directions"),
     (
         {"model__tie_embeddings": True},
-        "model.tie_embeddings: needs one vocabulary for both sides; data set 'placeholder' has two "
-        "(5 and 5 entries): set data.tokenizer.joint=true",
+        "model.tie_embeddings: needs one vocabulary for both sides, and this data has two: set "
+        "data.tokenizer.joint=true",
     ),
     ({"model__decoder": 3}, "model.decoder: Seq2Seq takes a Decoder to build (_partial_: true), got 3"),
     ({"decoding__beam_size": 0}, "decoding.beam_size: must be at least 1, got 0"),
@@ -124,7 +124,7 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"attention": {"_target_": "zoo.attention.Location", "_partial_": True, "maximum_length": 5}},
-        "attention.maximum_length: 5 positions are scored, but data.maximum_length=48: leave "
+        "attention.maximum_length: 5 positions have a vector, but data.maximum_length=48: leave "
         "attention.maximum_length alone, or shorten the data",
     ),
     (
@@ -308,6 +308,43 @@ def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
     text = said(lambda: check(none, ["model/decoder=none", "attention=dot"]))
     assert "attention: attention=dot changes nothing: the model has no attention; leave it out" in text
     assert "selection" not in text
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            ["model/positions=learned", "model.positions.maximum_length=3"],
+            "model.positions.maximum_length: 3 positions have a vector, but data.maximum_length=16: leave "
+            "model.positions.maximum_length alone, or shorten the data",
+        ),
+        (
+            ["model/positions=rotary", "model.positions.base=-1"],
+            "model.positions.base: must be above 1, got -1",
+        ),
+        (
+            ["model.window=3", "attention=location"],
+            "model.window: window=3 slices the sequence, and Location counts positions in it",
+        ),
+        (["model.heads=3"], "model.model_size: model_size=128 cannot be divided among heads=3"),
+        (["model.activation._target_=torch.nn.GLU"], "model.activation: activation=GLU must leave"),
+        (
+            ["model.activation._target_=torch.nn.GELU", "+model.activation.approximate=foo"],
+            "model.activation: activation=GELU cannot be applied: approximate argument must be",
+        ),
+        (
+            ["experiment=dates_luong", "scheduler=vaswani"],
+            "scheduler.model_size: Vaswani takes a whole number, got null",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_is_said_of_a_transformer(
+    configure: Callable[..., Config], line: list[str], message: str
+) -> None:
+    recipe = [] if line[0].startswith("experiment=") else ["experiment=reverse_transformer"]
+    text = said(lambda: check(configure(*recipe, "trainer=cpu", *line)))
+    assert message in text
 
 
 @pytest.mark.parametrize(

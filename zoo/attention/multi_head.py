@@ -44,8 +44,8 @@ class MultiHeadAttention(nn.Module):
         bias: whether the projections have biases.
 
     Raises:
-        ValueError: if `query_size` cannot be divided among the heads and their size is not given, or a number
-            is below 1.
+        ValueError: if a size is below 1, or `query_size` cannot be divided among the heads and their size is
+            not given.
     """
 
     def __init__(
@@ -64,14 +64,15 @@ class MultiHeadAttention(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        for name, number in {
+        sizes = {
             "query_size": query_size,
             "heads": heads,
             "head_key_size": head_key_size,
             "head_value_size": head_value_size,
-        }.items():
-            if number is not None and number < 1:
-                raise ValueError(f"{name} must be at least 1, got {number}")
+        }
+        for name, size in sizes.items():
+            if size is not None and size < 1:
+                raise ValueError(f"{name} must be at least 1, got {size}")
         if (head_key_size is None or head_value_size is None) and query_size % heads:
             raise ValueError(f"query_size={query_size} cannot be divided among heads={heads}")
         key_size = query_size if key_size is None else key_size

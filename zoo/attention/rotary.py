@@ -15,10 +15,10 @@ class Rotary(nn.Module):
 
     Args:
         size: n, features of a query; even.
-        base: of the wavelengths, 10,000 in the paper.
+        base: of the wavelengths, above 1; 10,000 in the paper.
 
     Raises:
-        ValueError: if the size is odd, or the base is not above 1.
+        ValueError: if the size is odd, or the base gives no wavelengths.
     """
 
     def __init__(self, *, size: int, base: float = 10_000.0) -> None:
@@ -27,8 +27,8 @@ class Rotary(nn.Module):
             raise ValueError(
                 f"rotary positions turn pairs of features, so a head needs an even size, got {size}"
             )
-        if base <= 1:
-            raise ValueError(f"base must be above 1, got {base}: wavelengths grow with it")
+        if not base > 1:
+            raise ValueError(f"base must be above 1, got {base}")
         self.size, self.base = size, base
 
     def forward(self, vectors: Tensor, first: int = 0) -> Tensor:

@@ -20,6 +20,7 @@ from zoo.config.sweeps import sweep_problems
 from zoo.config.values import shown
 from zoo.metrics import METRICS
 from zoo.networks.encoders import PublishedEncoder
+from zoo.networks.positions import Learned
 from zoo.runs.launch import find_launch
 from zoo.runs.leases import gpus_wanted
 from zoo.runs.metrics import MetricsFile
@@ -71,17 +72,18 @@ def uses_attention(node: Any, part: str = "score") -> bool:
     )
 
 
-def location_covers_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """A location score has one weight vector per source position, so there is a last position."""
+def what_counts_positions_covers_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A location score, and learned positions, have a vector for each position, so there is a last one."""
     longest = config["data"].get("maximum_length")
-    attention = config.get("attention") or {}
-    covered = attention.get("maximum_length")
-    if _target(attention) is Location and longest and covered and covered < longest:
-        yield Problem(
-            "attention.maximum_length",
-            f"{covered} positions are scored, but data.maximum_length={longest}: "
-            "leave attention.maximum_length alone, or shorten the data",
-        )
+    parts = {"attention": config.get("attention"), "model.positions": config["model"].get("positions")}
+    for key, part in parts.items():
+        covered = (part or {}).get("maximum_length")
+        if _target(part) in (Location, Learned) and longest and covered and covered < longest:
+            yield Problem(
+                f"{key}.maximum_length",
+                f"{covered} positions have a vector, but data.maximum_length={longest}: "
+                f"leave {key}.maximum_length alone, or shorten the data",
+            )
 
 
 def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -419,7 +421,7 @@ def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterato
 
 
 RULES: tuple[Rule, ...] = (
-    location_covers_the_data,
+    what_counts_positions_covers_the_data,
     sampling_needs_reinforce,
     what_is_asked_for_is_used,
     unknown_words_can_be_replaced,

@@ -38,7 +38,7 @@ def both_sides(spec: DataSpec, *, tie_embeddings: bool) -> tuple[TextSpec, TextS
         raise ValueError(f"data set {spec.name!r} has no source and target text to translate between")
     if tie_embeddings and spec.source.tokenizer != spec.target.tokenizer:
         raise ValueError(
-            f"tie_embeddings needs one vocabulary for both sides; data set {spec.name!r} has two "
-            f"({spec.source.size} and {spec.target.size} entries): set data.tokenizer.joint=true"
+            "tie_embeddings needs one vocabulary for both sides, and this data has two: set "
+            "data.tokenizer.joint=true"
         )
     return spec.source, spec.target

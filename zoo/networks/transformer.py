@@ -7,6 +7,7 @@ over any memory (a sentence, the grid of a picture), or without one as a languag
 Shapes: B sentences, W hypotheses of each, K source and T target positions, D model size, h heads.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
@@ -113,9 +114,19 @@ class FeedForward(nn.Sequential):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
         activation = settings.activation()
-        if activation(torch.zeros(1, 1, inner)).shape != (1, 1, inner):
-            raise ValueError(f"activation must keep shapes, got {activation}")
+        _check_activation(activation, torch.zeros(2, 3, inner))
         super().__init__(W_1, activation, Dropout(settings.activation_dropout), W_2)
+
+
+def _check_activation(activation: nn.Module, hidden: Tensor) -> None:
+    name = type(activation).__name__
+    try:
+        with warnings.catch_warnings(action="error"):  # torch's, that it has to guess an axis
+            shape = activation(hidden).shape
+    except Exception as error:  # whatever a wrong setting raises
+        raise ValueError(f"activation={name} cannot be applied: {error}") from error
+    if shape != hidden.shape:
+        raise ValueError(f"activation={name} must leave {tuple(hidden.shape)} as it is, made {tuple(shape)}")
 
 
 class EncoderLayer(nn.Module):
@@ -189,10 +200,8 @@ class DecoderLayer(nn.Module):
         super().__init__()
         self.self_attention, self.residual_1 = settings.self_attention(causal=True), Residual(settings)
         if memory_size is not None:
-            self.memory_attention, self.residual_2 = (
-                settings.memory_attention(memory_size),
-                Residual(settings),
-            )
+            self.memory_attention = settings.memory_attention(memory_size)
+            self.residual_2 = Residual(settings)
         self.feed_forward, self.residual_3 = FeedForward(settings), Residual(settings)
 
     def init_state(self, like: Tensor, memory: Memory | None) -> LayerState:
@@ -347,7 +356,7 @@ class Transformer(nn.Module):
 
     Raises:
         ValueError: if a size is below 1 or cannot be divided among the heads, a dropout is no probability
-            below 1, the data has no text, or the vocabularies cannot be shared.
+            below 1, the activation changes shapes, the data has no text, or vocabularies cannot be shared.
     """
 
     def __init__(
@@ -384,6 +393,8 @@ class Transformer(nn.Module):
         for name, size in sizes.items():
             if size is not None and size < 1:
                 raise ValueError(f"{name} must be at least 1, got {size}")
+        if (head_key_size is None or head_value_size is None) and model_size % heads:
+            raise ValueError(f"model_size={model_size} cannot be divided among heads={heads}")
         dropouts = {
             "dropout": dropout,
             "attention_dropout": attention_dropout,
