@@ -403,7 +403,9 @@ def describe(run: Path, said: list[str]) -> Path:
     for metric in metrics.values():
         metric.update(said, references)
     scores = {name: float(metric.compute()) for name, metric in metrics.items()}
-    scores["exact_match"] = sum(f"A{text[1:]} ." in of for text, of in zip(said, references, strict=True)) / len(said)
+    scores["exact_match"] = sum(
+        f"A{text[1:]} ." in of for text, of in zip(said, references, strict=True)
+    ) / len(said)
     shuffled = {f"shuffled_{name}": 0.1 for name in metrics}
     signed = {name: metric.signature for name, metric in metrics.items()}
     return edit(run, test=scores | shuffled, checkpoint={"metric": "val/cider_d"}, signatures=signed)
