@@ -171,6 +171,9 @@ def test_white_is_one() -> None:
 def test_a_specification_with_images_survives_a_checkpoint() -> None:
     spec = DataSpec("digits", None, None, test_hash="t", vocabulary_hash="v", image=GREY)
     assert DataSpec.from_dict(spec.to_dict()) == spec
+    assert "placed" not in spec.to_dict()["image"], "checkpoints of before read as they were written"
+    placed = replace(spec, image=replace(GREY, placed=True))
+    assert DataSpec.from_dict(placed.to_dict()) == placed
     text = DataSpec("dates", None, None, test_hash="t", vocabulary_hash="v")
     assert "image" not in text.to_dict()
     assert DataSpec.from_dict(text.to_dict()) == text

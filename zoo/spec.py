@@ -87,6 +87,8 @@ class DataSpec:
         values = asdict(self)
         if self.image is None:  # checkpoints of text have never named it
             del values["image"]
+        elif not self.image.placed:  # nor have older ones of pictures said that they were not placed
+            del values["image"]["placed"]
         return values
 
     @classmethod
