@@ -83,7 +83,8 @@ def plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str
     path = Path(path)
     figures = {path: alignment_sheet(best, list(predictors))}
     for number, (name, translation) in enumerate(zip(predictors, best, strict=True), start=1):
-        (maps,) = predictors[name].task.attention_maps([text], [translation])
+        with predictors[name].autocast():
+            (maps,) = predictors[name].task.attention_maps([text], [translation])
         which = f"{number}_" if len(predictors) > 1 else ""
         for kind, figure in head_grids(maps, title=name).items():
             figures[path.with_stem(f"{path.stem}_{which}{kind}")] = figure
