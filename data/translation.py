@@ -52,8 +52,8 @@ class TranslationData(DataModule):
         Args:
             corpus: the sentence pairs.
             tokenizer: how to make the vocabulary from the train split.
-            batch_tokens: at most so many padded tokens in the batch of a step, on the fuller side; several processes
-                share it out.
+            batch_tokens: at most so many padded tokens in the batch of a step, on the fuller side; several
+                processes share it out.
             maximum_length: tokens of the longest sentence, EOS included. Longer pairs are not trained on; in
                 evaluation longer sources lose their end. Both are counted in `report`. References are scored
                 whole; of longer ones teacher-forced metrics see the beginning.

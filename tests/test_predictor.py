@@ -253,7 +253,9 @@ def test_precisions(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert set(seen) == {True}
     maps = mixed.task.attention_maps
     monkeypatch.setattr(
-        mixed.task, "attention_maps", lambda *given: seen.append(torch.is_autocast_enabled("cpu")) or maps(*given)
+        mixed.task,
+        "attention_maps",
+        lambda *given: seen.append(torch.is_autocast_enabled("cpu")) or maps(*given),
     )
     mixed.plot(TEXTS[0], tmp_path / "one.png")
     assert set(seen) == {True}, "of the heads as well"

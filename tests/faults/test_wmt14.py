@@ -1,4 +1,4 @@
-"""The recipe of Vaswani et al. 2017 on a file of WMT 2014's layout: two steps, stopped between them or not."""
+"""The recipe of Vaswani et al. 2017 on files of WMT 2014's layout: two steps, with a stop between them or not."""
 
 import random
 from pathlib import Path
@@ -12,8 +12,9 @@ pytestmark = pytest.mark.slow
 
 SMALL = [
     *("experiment=wmt14_transformer_base", "trainer=cpu", "logger=csv", "data.tokenizer.size=60"),
-    *("model.model_size=16", "model.feed_forward_size=16", "model.encoder_layers=1", "model.decoder_layers=1"),
-    *("data.batch_tokens=400", "trainer.max_steps=2", "trainer.val_check_interval=1.0", "scheduler.warmup_steps=2"),
+    *("model.model_size=16", "model.feed_forward_size=16", "model.encoder_layers=1"),
+    *("model.decoder_layers=1", "data.batch_tokens=400", "scheduler.warmup_steps=2"),
+    *("trainer.max_steps=2", "trainer.val_check_interval=1.0"),
 ]
 
 

@@ -254,7 +254,7 @@ def test_the_source_is_projected_once_for_each_sentence(monkeypatch: pytest.Monk
 def test_tied_embeddings_are_one_matrix() -> None:
     network = build_transformer(SHARED, tie_embeddings=True)
     assert network.output.weight is network.embed_source.weight is network.embed_target.weight
-    with pytest.raises(ValueError, match="^tie_embeddings .* this data has two: set data.tokenizer.joint=true"):
+    with pytest.raises(ValueError, match=r"^tie_embeddings .* data has two: set data\.tokenizer\.joint=true"):
         build_transformer(SPEC, tie_embeddings=True)
 
 

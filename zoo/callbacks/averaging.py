@@ -41,7 +41,7 @@ class CheckpointAveraging(Callback):
         """Puts the mean into the model."""
         if trainer.state.fn != "fit" or trainer.sanity_checking:
             return
-        # Copies in the host's memory, where those of a checkpoint are as well: a GPU has better uses for its own.
+        # In the host's memory, where those of a checkpoint are as well: a GPU has better uses for its own.
         self._trained = {
             name: value.detach().to("cpu", copy=True) for name, value in pl_module.state_dict().items()
         }
