@@ -239,7 +239,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
         choose_device("cuda:2")
 
 
-def test_precisions(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_precisions(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     exact, mixed = (zoo.load(run, device="cpu", precision=name) for name in ("32-true", "bf16-mixed"))
     seen: list[bool] = []
     step = mixed.task.network.step
@@ -251,6 +251,14 @@ def test_precisions(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixed.task.network, "step", watched)
     score, mixed_score = (each.predict(TEXTS)[0][0].score for each in (exact, mixed))
     assert set(seen) == {True}
+    maps = mixed.task.attention_maps
+    monkeypatch.setattr(
+        mixed.task,
+        "attention_maps",
+        lambda *given: seen.append(torch.is_autocast_enabled("cpu")) or maps(*given),
+    )
+    mixed.plot(TEXTS[0], tmp_path / "one.png")
+    assert set(seen) == {True}, "of the heads as well"
     assert score != mixed_score == pytest.approx(score, rel=0.05)
     with pytest.raises(ValueError, match="precision must be 32-true or bf16-mixed, got 'fp16'"):
         zoo.load(run, precision="fp16")
