@@ -1,4 +1,4 @@
-"""The recipe of Vaswani et al. 2017 on files of WMT 2014's layout: two steps, with a stop between them or not."""
+"""The recipe of Vaswani et al. 2017 on files of WMT 2014's layout: two steps, stopped in between or not."""
 
 import random
 from pathlib import Path
