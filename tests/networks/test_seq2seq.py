@@ -97,7 +97,9 @@ def test_tied_embeddings_are_one_matrix() -> None:
 
 
 def test_tied_embeddings_need_one_vocabulary() -> None:
-    with pytest.raises(ValueError, match="tie_embeddings needs one vocabulary for both sides, and this data has two"):
+    with pytest.raises(
+        ValueError, match="tie_embeddings needs one vocabulary for both sides, and this data has two"
+    ):
         build(tie_embeddings=True)
 
 
