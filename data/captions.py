@@ -49,8 +49,8 @@ class CaptionData(DataModule):
         test_splits: `test`.
         report: for each split the number of `images`; for train how many captions were `dropped` as too long
             or without a word; for the others how many were `truncated`, which are fed to a model without
-            their end, but are whole as references. Of pictures in files, the number of `captions`, and how
-            many pictures were `missing` or `broken`.
+            their end, but are whole as references; and which share of the tokens is `unknown`. Of pictures in
+            files, the number of `captions`, and how many pictures were `missing` or `broken`.
     """
 
     batch_type = CaptionBatch
@@ -134,8 +134,8 @@ class CaptionData(DataModule):
         """Maps the images into memory and encodes the captions.
 
         Raises:
-            ValueError: a file cannot be used, no caption can be trained on, or the data is not that of the
-                given specification.
+            ValueError: a file cannot be used, no caption can be trained on, none has a word that is known, or
+                the data is not that of the given specification.
             FileNotFoundError: files are missing.
         """
         if self._spec is not None:
@@ -167,7 +167,16 @@ class CaptionData(DataModule):
                 together=training and self.captions_together,
                 augmentation=self.augmentation if training else None,
             )
-            self.report[name] = split.report | encoded.report
+            self.report[name] = {**split.report, **encoded.report}
+            unknown = encoded.report["unknown"]
+            if training and unknown == 1:
+                raise ValueError(
+                    f"{self.captions.name}: no word of the captions to train on is frequent enough for"
+                    f" {self.tokenizer}: lower data.tokenizer.minimum_count"
+                )
+            if unknown:
+                said = "%s, split %s: %.2f %% of the words of the captions are unknown"
+                _log.info(said, self.captions.name, name, 100 * unknown)
             for what in ("missing", "broken", "dropped", "truncated"):
                 if count := self.report[name].get(what):
                     _log.warning("%s, split %s: %d %s", self.captions.name, name, count, _LEFT_OUT[what])
@@ -211,7 +220,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
     """Items of one split; indexed by `Part`, it makes whole batches.
 
     Attributes:
-        report: how many captions are not as they were.
+        report: how many captions are not as they were, and the share of unknown tokens.
     """
 
     def __init__(
@@ -241,12 +250,20 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         rows = TextCodec(target).encode([words_alone(sentence) for sentence in split.sentences])
         lengths: Ids = np.array([len(row) for row in rows], dtype=np.int64)
         too_long = lengths > target.maximum_length
+        unknown, words = sum(row.count(target.unk) for row in rows), int((lengths - 1).sum())
+        self.report: dict[str, float] = {"unknown": unknown / max(words, 1)}
         if training:
             usable = (lengths > 1) & ~too_long
-            split = split.to_train_on(usable)
-            self.report = {"dropped": int((~usable).sum())}
+            try:
+                split = split.to_train_on(usable)
+            except ValueError as error:
+                longest = f"the longest of {lengths.max()} tokens"
+                raise ValueError(
+                    f"{error} ({longest}, data.maximum_length={target.maximum_length})"
+                ) from None
+            self.report["dropped"] = int((~usable).sum())
         else:
-            self.report = {"truncated": int(too_long.sum())}
+            self.report["truncated"] = int(too_long.sum())
         for number in np.flatnonzero(too_long):
             rows[number][target.maximum_length - 1 :] = [target.eos]
         self._split = split
@@ -273,7 +290,8 @@ class EncodedCaptions(Dataset[CaptionBatch]):
             return batch
         # Other random numbers than those an image may be made of.
         drawn = keys(*self._key, chosen.epoch, chosen.rows[shown], 1)
-        sided = np.array([any(map(_SIDES.search, items.references[item])) for item in shown])
+        mirror = self._augmentation.mirror
+        sided = np.array([mirror and any(map(_SIDES.search, items.references[item])) for item in shown])
         return batch._replace(images=self._augmentation.views(batch.images, drawn, sided))
 
     def tokens(self, epoch: int, rows: Ids) -> Ids:

@@ -38,7 +38,7 @@ class DataModule(LightningDataModule):
         )
         self.seed, self.num_workers, self.worker_timeout = seed, num_workers, worker_timeout
         self.baselines: dict[str, dict[str, float]] = {}
-        self.report: dict[str, dict[str, int]] = {}
+        self.report: dict[str, dict[str, float]] = {}
         self._spec: DataSpec | None = None
         self._splits: dict[str, Dataset[Any]] = {}
         self._place = (0, 0)

@@ -181,11 +181,7 @@ class Scenes(CaptionSplit):
     def to_train_on(self, usable: NDArray[np.bool_]) -> "Scenes":
         """See `CaptionSplit`: every scene with a caption of its largest things, drawn anew with it."""
         if not usable.all():
-            longer = len(usable) - int(usable.sum())
-            raise ValueError(
-                "maximum_length must hold every caption of the scenes, which are of 9 tokens where tokens are"
-                f" words: {longer} of {len(usable)} are longer"
-            )
+            raise ValueError(f"{(~usable).sum()} of {len(usable)} captions of scenes cannot be trained on")
         return self
 
     def content_hash(self) -> str:

@@ -17,6 +17,7 @@ from PIL import Image
 from through_loaders import assert_every_item_once, shared, trained_on
 from torch import Tensor, nn
 
+import data.captions
 import data.picture_files
 from data.augmentation import Augmentation
 from data.captions import CaptionData, words_alone
@@ -157,6 +158,13 @@ def test_captions_that_name_sides_are_never_mirrored(ready: Make) -> None:
     assert torch.equal(turned, ~sided)
 
 
+def test_sides_are_not_looked_for_where_nothing_is_mirrored(
+    ready: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(data.captions, "_SIDES", None)
+    epoch(ready(augmentation=Augmentation(mirror=False)))
+
+
 @pytest.mark.parametrize("source", ["images", "features"])
 def test_captions_of_an_image_can_be_in_one_batch_which_has_it_once(ready: Make, source: str) -> None:
     options: dict[str, Any] = {"features": Tiny} if source == "features" else {"augmentation": Augmentation()}
@@ -197,6 +205,22 @@ def test_the_vocabulary_is_that_of_the_captions_to_train_on(ready: Make, files: 
     assert rare.size < after.target.size
 
 
+def test_unknown_words_are_counted(
+    ready: Make, files: dict[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    row = {"image": "photos/val 0.png", "captions": ["unheard of nonsense", "a dog"]}
+    Path(files["val"]).write_text(json.dumps(row) + "\n", "utf-8")
+    with caplog.at_level(logging.INFO):
+        data = ready()
+    assert [data.report[split]["unknown"] for split in ("train", "val")] == [0, 3 / 5]
+    assert "split val: 60.00 % of the words of the captions are unknown" in caplog.text
+    assert "split train: 0" not in caplog.text
+    with pytest.raises(
+        ValueError, match=r"no word .* frequent enough for Words\(.*: lower data\.tokenizer\.min"
+    ):
+        ready(tokenizer=Words(minimum_count=1000))
+
+
 def test_long_captions_are_not_trained_on_but_stay_references(
     ready: Make, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -208,6 +232,7 @@ def test_long_captions_are_not_trained_on_but_stay_references(
         "missing": 0,
         "broken": 0,
         "dropped": CAPTIONS - 26 + 2 * 2,
+        "unknown": 0,
     }
     assert data.report["val"]["truncated"] == 2
     assert "captions are longer than data.maximum_length" in caplog.text
@@ -218,7 +243,9 @@ def test_long_captions_are_not_trained_on_but_stay_references(
         assert all(ids[length - 1] == 3 for ids, length in zip(*batch.captions, strict=True))
     assert data.references("val") == [said_of(number) for number in range(4)]
     with pytest.raises(
-        ValueError, match=r"none of 32 captions can be trained on: each is longer than data\.maximum"
+        ValueError,
+        match=r"none of 32 captions can be trained on: each is longer than data\.maximum_length or has no"
+        r" word \(the longest of 10 tokens, data\.maximum_length=2\)",
     ):
         ready(maximum_length=2)
 

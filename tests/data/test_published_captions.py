@@ -143,6 +143,7 @@ def test_the_real_flickr8k(tmp_path: Path) -> None:
     data.prepare_data()
     data.setup()
     left_out = {"missing": 0, "broken": 0}
+    assert all(0 < report.pop("unknown") < 0.1 for report in data.report.values())
     trained = data.report["train"]["captions"] - data.report["train"]["dropped"]
     assert (
         data.report["train"] | {"dropped": 0} == {"images": 6000, "captions": 30_000, "dropped": 0} | left_out
