@@ -1,10 +1,11 @@
 """The captioning task: its loss, its rewards, its free-running evaluation."""
 
 import math
+import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import lightning.pytorch as pl
 import pytest
@@ -14,12 +15,14 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from data.vocabulary import Words
-from zoo.attention import Additive, Hard, MovingAverageBaseline, Soft
+from zoo.attention import Additive, Hard, MovingAverageBaseline, ScaledDot, Soft
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Beam, Greedy, Hypothesis
 from zoo.metrics import METRICS, caption_metrics
 from zoo.networks.encoders import Compact
-from zoo.networks.show_attend_tell import AttentiveDecoder, MeanDecoder, ShowAttendTell
+from zoo.networks.positions import Sinusoidal
+from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
+from zoo.runs.report import KNOWN_WARNINGS
 from zoo.spec import DataSpec, ImageSpec
 from zoo.tasks.captioning import CaptioningTask
 from zoo.text import TextCodec, text_spec
@@ -56,13 +59,17 @@ def batch(count: int = 12) -> CaptionBatch:
     return CaptionBatch(torch.arange(count), images, None, ids, references, names, truths)
 
 
-def make_task(selection: Callable[..., nn.Module] | None = Soft, **changes: Any) -> CaptioningTask:
+def make_task(
+    selection: Callable[..., nn.Module] | None = Soft,
+    decoder: Callable[..., nn.Module] | None = None,
+    **changes: Any,
+) -> CaptioningTask:
     torch.manual_seed(0)
     attentive = partial(AttentiveDecoder, attention={"score": Additive, "selection": selection})
     network = ShowAttendTell(
         spec=SPEC,
         encoder=partial(Compact, widths=[8], feature_size=16),
-        decoder=MeanDecoder if selection is None else attentive,
+        decoder=decoder or (MeanDecoder if selection is None else attentive),
         embedding_size=16,
         hidden_size=16,
         dropout=0.0,
@@ -121,6 +128,62 @@ def test_captions_that_share_an_image_learn_as_if_each_had_its_own(source: str) 
     loss, expected = task.training_step(one, 0), task.training_step(each, 0)
     torch.testing.assert_close(loss, expected)
     assert abs(loss - task.training_step(each._replace(**{source: given}), 0)) > 1e-4  # type: ignore[arg-type]
+
+
+TRANSFORMER = partial(
+    GridTransformer,
+    attention={"score": ScaledDot, "selection": Soft},
+    positions=Sinusoidal,
+    layers=2,
+    heads=2,
+    feed_forward_size=8,
+    attention_dropout=0.0,
+    activation_dropout=0.0,
+    activation=nn.ReLU,
+)
+
+
+@pytest.mark.parametrize(
+    "decoder", [None, MeanDecoder, TRANSFORMER], ids=["attentive", "none", "transformer"]
+)
+def test_an_image_of_several_captions_is_prepared_once(
+    monkeypatch: pytest.MonkeyPatch, decoder: Callable[..., nn.Module] | None
+) -> None:
+    task, given, image_of = make_task(decoder=decoder).double(), batch(6), torch.tensor([1, 0, 0, 3, 3, 2])
+    images = torch.rand(4, 3, 8, 16, dtype=torch.float64)
+    prepare, seen, steps = task.network.decoder.prepare, [], []  # type: ignore[attr-defined]
+
+    def counted(annotations: Tensor) -> Any:
+        seen.append(len(annotations))
+        return prepare(annotations)
+
+    monkeypatch.setattr(task.network.decoder, "prepare", counted)  # type: ignore[attr-defined]
+    for shown, index in ((images, image_of), (images[image_of], None)):
+        task.zero_grad()
+        loss = task.training_step(given._replace(images=shown, image_of=index), 0)
+        loss.backward()
+        steps.append(
+            {name: weight.grad for name, weight in task.named_parameters()} | {"loss": loss.detach()}
+        )
+    assert seen == [4, 6]
+    torch.testing.assert_close(*steps)
+
+
+class Frozen(Compact):
+    """Stays as it is, as published encoders do."""
+
+    def train(self, mode: bool = True) -> Self:
+        return super().train(False)
+
+
+def test_a_run_says_nothing_of_an_encoder_that_does_not_learn(tmp_path: Path) -> None:
+    task = make_task()
+    task.network.encoder = Frozen(widths=[8], feature_size=16).eval()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for message in KNOWN_WARNINGS:
+            warnings.filterwarnings("ignore", message)
+        quiet_trainer(tmp_path, max_steps=1, limit_val_batches=0).fit(task, datamodule=Sides())
 
 
 def test_sampled_readings_add_their_terms_with_their_weight() -> None:

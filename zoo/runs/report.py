@@ -13,12 +13,14 @@ from rich import get_console
 from rich.logging import RichHandler
 from rich.table import Table
 
-_KNOWN_WARNINGS = (
+KNOWN_WARNINGS = (
     r"It is recommended to use `self\.log\(.*sync_dist=True",  # metrics have been summed over all processes
+    r"Found \d+ module\(s\) in eval mode",  # encoders that do not learn stay as they were published
     r"Checkpoint directory .* exists and is not empty",  # as it should be when a run goes on
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 with torch 2.15
     r"Found \d+ module\(s\) in eval mode at the start of training",  # a published encoder stays so
 )
+"""What libraries warn of, and why a run need not."""
 
 
 def log_to(path: Path) -> None:
@@ -38,7 +40,7 @@ def log_to(path: Path) -> None:
         library.handlers.clear()
         library.propagate = True
         library.setLevel(logging.WARNING)
-    for message in _KNOWN_WARNINGS:
+    for message in KNOWN_WARNINGS:
         warnings.filterwarnings("ignore", message)
 
 

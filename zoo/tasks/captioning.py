@@ -13,6 +13,7 @@ from torchmetrics import Metric
 from zoo.attention import doubly_stochastic_penalty
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Hypothesis
+from zoo.decoding.tree import map_tensors
 from zoo.metrics import (
     CaptionMatch,
     CaptionScore,
@@ -191,10 +192,10 @@ class CaptioningTask(WritingTask):
         """Cross-entropy, the doubly stochastic penalty, and the REINFORCE term where readings are sampled."""
         self.network.encoder.begin_epoch(self.current_epoch)
         inputs, labels = decoder_pair(batch.captions)
-        grid = self._grid(batch)
-        if batch.image_of is not None:
-            grid = grid[batch.image_of]
-        decoded = self.network.decode(self.network.encode(grid), inputs)
+        memory, image_of = self.network.encode(self._grid(batch)), batch.image_of
+        if image_of is not None:
+            memory = map_tensors(lambda of_images: of_images[image_of], memory)
+        decoded = self.network.decode(memory, inputs)
         loss, terms = self._loss(decoded, labels)
         alpha = decoded.weights if decoded.probabilities is None else decoded.probabilities
         if self.doubly_stochastic and alpha is not None:
