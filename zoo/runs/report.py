@@ -18,7 +18,6 @@ KNOWN_WARNINGS = (
     r"Found \d+ module\(s\) in eval mode",  # encoders that do not learn stay as they were published
     r"Checkpoint directory .* exists and is not empty",  # as it should be when a run goes on
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 with torch 2.15
-    r"Found \d+ module\(s\) in eval mode at the start of training",  # a published encoder stays so
 )
 """What libraries warn of, and why a run need not."""
 
