@@ -14,7 +14,7 @@ from rich.progress import track
 
 from data.image_set import ImageSet, LabelledImages, Split
 from data.paths import did_you_mean
-from zoo.image import read_image
+from zoo.image import read_image, size_as_held
 from zoo.spec import ImageSpec
 
 _GREY = ("1", "L", "LA", "La", "I", "I;16", "F")
@@ -218,8 +218,7 @@ def _head(path: Path) -> tuple[tuple[int, int], str] | None:
     """Width and height, as the picture is held, and the mode; None where that cannot be read."""
     try:
         with Image.open(path) as picture:
-            turned = picture.getexif().get(0x0112, 1) >= 5  # lies on its side
-            return (picture.size[::-1] if turned else picture.size), picture.mode
+            return size_as_held(picture), picture.mode
     except (OSError, SyntaxError, UnidentifiedImageError, Image.DecompressionBombError):
         return None
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
 from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
@@ -65,16 +65,17 @@ def read_for_drawing(path: str | Path, spec: ImageSpec, longer_side: int = 400) 
     """
     if not spec.stretched:
         return read_image(path, spec)
-    width, height = _size(path)
+    with _readable(path) as file:
+        width, height = size_as_held(file)
     scale = longer_side / max(width, height)
     wide, high = max(1, round(width * scale)), max(1, round(height * scale))
     return read_image(path, replace(spec, width=wide, height=high))
 
 
-def _size(path: str | Path) -> tuple[int, int]:
-    """Width and height of a picture as it was held."""
-    with _readable(path) as file:
-        return ImageOps.exif_transpose(file).size
+def size_as_held(file: Image.Image) -> tuple[int, int]:
+    """Width and height of an opened picture as it was held; its pixels are not read."""
+    lies = file.getexif().get(ExifTags.Base.Orientation) in (5, 6, 7, 8)
+    return file.size[::-1] if lies and file.format != "TIFF" else file.size  # which Pillow has turned
 
 
 @contextmanager

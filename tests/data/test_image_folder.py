@@ -99,6 +99,16 @@ def test_a_first_picture_that_lies_on_its_side(tmp_path: Path) -> None:
     assert load(tmp_path).splits["train"].images.shape == (5, 1, 9, 5)
 
 
+def test_a_first_picture_whose_orientation_is_a_text(tmp_path: Path) -> None:
+    tree(tmp_path, "train", "val", "test", count=2)
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    path = tmp_path / "train" / "cat" / "000.jpg"
+    Image.new("L", (9, 5)).save(path, exif=exif)
+    path.write_bytes(path.read_bytes().replace(b"\x01\x12\0\3", b"\x01\x12\0\2"))
+    assert load(tmp_path).splits["train"].images.shape == (5, 1, 5, 9), "it turns nothing"
+
+
 def test_hidden_files_are_left_out(tmp_path: Path) -> None:
     tree(tmp_path, "train", "val", "test", count=2)
     (tmp_path / "train" / ".DS_Store").write_text("")
