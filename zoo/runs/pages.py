@@ -7,6 +7,7 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | results | patterns of recipes, else all | a table for each data set |
 | summary | patterns of recipes, else all | a row for each recipe |
 | matrix | a picture's name, patterns of recipes | mechanisms over data sets, drawn and as a table |
+| beside | patterns of recipes, else all | the numbers of results/anchors.yaml beside ours |
 | faults | | what was done to trainings, and what it cost |
 """
 
@@ -23,9 +24,11 @@ from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png
 from zoo.metrics import METRICS
 from zoo.metrics.seeds import summarise
+from zoo.runs.anchors import read_anchors
 from zoo.runs.files import write_bytes, write_text
 from zoo.runs.tables import (
     Results,
+    beside,
     compared,
     fault_table,
     headline,
@@ -67,6 +70,7 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
         "results": lambda: tables(_chosen(published, arguments)),
         "summary": lambda: summary(_chosen(published, arguments)),
         "matrix": lambda: _matrix(arguments[0], _chosen(published, arguments[1:]), page, project),
+        "beside": lambda: _beside(published, arguments, project),
         "faults": lambda: _faults(project) or part["old"],
     }
     if name not in makers:
@@ -85,11 +89,16 @@ def _require_ends(page: Path, text: str) -> None:
 
 def _chosen(published: Sequence[Results], patterns: Sequence[str]) -> list[Results]:
     """The results of recipes that fit one of the patterns, or all."""
-    return [
-        results
-        for results in published
-        if not patterns or any(fnmatch.fnmatchcase(results["experiment"], pattern) for pattern in patterns)
-    ]
+    return [results for results in published if _fits(results["experiment"], patterns)]
+
+
+def _fits(experiment: str, patterns: Sequence[str]) -> bool:
+    return not patterns or any(fnmatch.fnmatchcase(experiment, pattern) for pattern in patterns)
+
+
+def _beside(published: Sequence[Results], patterns: Sequence[str], project: Path) -> str:
+    anchors = read_anchors(project / "results" / "anchors.yaml")
+    return beside(published, [anchor for anchor in anchors if _fits(anchor.experiment, patterns)])
 
 
 def _faults(project: Path) -> str:

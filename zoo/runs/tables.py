@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from zoo.metrics import METRICS
 from zoo.metrics.seeds import seed_difference, summarise
+from zoo.runs.anchors import Anchor
 from zoo.runs.comparison.names import label, speed_unit
 
 Results = Mapping[str, Any]
@@ -93,6 +94,37 @@ def summary(published: Sequence[Results]) -> str:
         lines.append([name, cell, _seeds(group), f"{group[0]['parameters']:,}", minutes])
     head = ["`experiment=`", "test split", "seeds", "parameters", "minutes"]
     return f"\n{markdown([head, *lines])}\n" if lines else ""
+
+
+def beside(published: Sequence[Results], anchors: Sequence[Anchor]) -> str:
+    """What was measured here beside what others published: a row for each configuration, sources below."""
+    sources = list(dict.fromkeys((anchor.source, anchor.seen) for anchor in anchors))
+    rows: dict[str, list[Anchor]] = defaultdict(list)
+    for anchor in anchors:
+        rows[" ".join([anchor.experiment, *anchor.overrides])].append(anchor)
+    lines = [["`experiment=`", "here", "seeds", "minutes", "published"]]
+    for typed, same in rows.items():
+        experiment, overrides = same[0].experiment, sorted(same[0].overrides)
+        metrics = dict.fromkeys(metric for anchor in same for metric in anchor.numbers)
+        group = [
+            row
+            for row in published
+            if row["experiment"] == experiment and sorted(row.get("overrides", [])) == overrides
+        ]
+        values = {metric: [row.get("test", {}).get(metric) for row in group] for metric in metrics}
+        here = [f"{metric} {_spread(values[metric], _digits(metric))}" for metric in metrics if group]
+        there = [
+            ", ".join(f"{metric} {_published(metric, number)}" for metric, number in anchor.numbers.items())
+            + (f" ({anchor.differs})" if anchor.differs else "")
+            + f" [{sources.index((anchor.source, anchor.seen)) + 1}]"
+            for anchor in same
+        ]
+        minutes = _spread([row["seconds"] / 60 for row in group], digits=1)
+        lines.append(
+            [f"`{typed}`", ", ".join(here) or "not measured", _seeds(group), minutes, "; ".join(there)]
+        )
+    notes = [f"- [{number}] {source}; {seen}\n" for number, (source, seen) in enumerate(sources, 1)]
+    return f"\n{markdown(lines)}\n{''.join(notes)}\n" if anchors else ""
 
 
 def matrix(published: Sequence[Results]) -> str:
@@ -292,6 +324,11 @@ def _controls(
 
 def _digits(metric: str) -> int:
     return 1 if metric in _TO_100 else 4 if metric.startswith("error") else 3
+
+
+def _published(metric: str, number: float) -> str:
+    """With all the digits that were published, and no fewer than ours have."""
+    return f"{number:,.{max(_digits(metric), len(str(number).partition('.')[2]))}f}"
 
 
 def _effects(groups: Sequence[Sequence[Results]], columns: Sequence[tuple[str, str]]) -> str:
