@@ -1,5 +1,6 @@
 """Published numbers stand beside ours with their source, and only what the zoo can run."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -69,9 +70,8 @@ def test_order_of_overrides_makes_no_difference() -> None:
 )
 def test_what_cannot_be_understood_is_named(written: Path, change: tuple[str, str], message: str) -> None:
     written.write_text(WRITTEN.replace(*change), encoding="utf-8")
-    with pytest.raises(ValueError, match="anchors.yaml") as caught:
+    with pytest.raises(ValueError, match=re.escape(f"{written}, {message}")):
         read_anchors(written)
-    assert message in str(caught.value)
 
 
 def test_without_a_file_there_is_nothing_beside(tmp_path: Path) -> None:
