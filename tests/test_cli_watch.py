@@ -58,25 +58,43 @@ def _said(result: Result) -> str:
     return result.output
 
 
-@pytest.mark.parametrize("below", ["", "wandb", "2026-01-31", "2026-01-31/12-00-00_s_aaaaaaaa"])
-def test_many_runs_are_shown_together(runs: Path, became: list[str], below: str) -> None:
-    assert _zoo(runs / below).exit_code == 7
-    assert became == ["-m", "wandb", "leet", "inspect", "--summary", str(runs / "wandb")]
+SINGLE = "wandb/offline-run-20260131_140000-33333333/run-33333333.wandb"
 
 
-def test_a_terminal_gets_the_live_form(
-    runs: Path, became: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("below", ["", "2026-01-31", "2026-01-31/12-00-00_s_aaaaaaaa"])
+def test_a_terminal_shows_many_runs_together(
+    runs: Path, became: list[str], below: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(cli_watch, "sys", SimpleNamespace(stdout=terminal, executable=sys.executable))
     with pytest.raises(SystemExit):
-        cli_watch.watch(runs)
+        cli_watch.watch(runs / below)
     assert became == ["-m", "wandb", "leet", "run", str(runs / "wandb")]
+
+
+@pytest.mark.parametrize(
+    ("below", "shown"),
+    [
+        ("", "wandb"),
+        ("wandb", "wandb"),
+        ("2026-01-31", SINGLE),
+        (
+            "2026-01-31/12-00-00_s_aaaaaaaa",
+            "wandb/offline-run-20260131_120000-11111111/run-11111111.wandb",
+        ),
+    ],
+)
+def test_elsewhere_the_newest_of_these_runs_is_told(
+    runs: Path, became: list[str], below: str, shown: str
+) -> None:
+    """W&B's folder has the runs of other sweeps as well."""
+    assert _zoo(runs / below).exit_code == 7
+    assert became == ["-m", "wandb", "leet", "inspect", "--summary", str(runs / shown)]
 
 
 def test_of_one_run_its_newest_part_is_shown(runs: Path, became: list[str]) -> None:
     assert _zoo(runs / "2026-01-31" / "13-00-00_b_33333333").exit_code == 7
-    assert became[-1] == f"{runs}/wandb/offline-run-20260131_140000-33333333/run-33333333.wandb"
+    assert became[-1] == str(runs / SINGLE)
 
 
 def test_a_run_that_an_agent_started_is_found_by_the_id_that_it_drew(runs: Path, became: list[str]) -> None:
@@ -97,7 +115,7 @@ def test_by_default_the_runs_of_the_checkout(runs: Path, became: list[str]) -> N
 def test_runs_that_were_moved_are_found(runs: Path, became: list[str]) -> None:
     moved = runs.rename(runs.with_name("kept"))
     assert _zoo(moved / "2026-01-31").exit_code == 7
-    assert became[-1] == str(moved / "wandb")
+    assert became[-1] == str(moved / SINGLE)
 
 
 def test_nothing_to_watch(runs: Path, tmp_path: Path, became: list[str]) -> None:

@@ -38,9 +38,10 @@ def watch(
             require_tensorboard()
             watching.require_events(shown)
             become_python("-m", "tensorboard.main", "--logdir", str(shown))
-        records = watching.wandb_records(shown)
+        interactive = sys.stdout.isatty()
+        records = watching.wandb_records(shown, newest=not interactive)
         _require_leet()
-        form = ("run",) if sys.stdout.isatty() else ("inspect", "--summary")
+        form = ("run",) if interactive else ("inspect", "--summary")
         become_python("-m", "wandb", "leet", *form, str(records))
 
 

@@ -60,12 +60,12 @@ def page(project: Path, name: str, *parts: str) -> Path:
 
 def test_mechanisms_are_rows_and_data_sets_are_columns() -> None:
     head, _, *rows = [line for line in matrix(MATRIX).splitlines() if line.startswith("|")]
-    toy = "toy: exact_match | alignment_accuracy | exact_match (test_unseen) | seconds | tokens/s | GB"
-    assert head == f"| mechanism | {toy} | multi30k_fast: bleu_tok_lc | seconds | tokens/s | GB |"
+    toy = "toy, n = 2: exact_match | alignment_accuracy | exact_match (test_unseen) | seconds | tokens/s | GB"
+    assert head == f"| mechanism | {toy} | multi30k_fast, n = 1: bleu_tok_lc | seconds | tokens/s | GB |"
     dot = "0.625 ± 0.177 | **0.500 ± 0.354** | **0.250 ± 0.177** | 62 ± 1 | 1,000 ± 0 | 1.23 ± 0.00"
     assert rows == [
         f"| `attention=dot` | {dot} | **31.0** | 61 | 1,000 | 1.23 |",
-        "| `model/decoder=none` | **0.875** |  | 0.000 | 61 | 1,000 | 1.23 |  |  |  |  |",
+        "| `model/decoder=none` | **0.875 (n = 1)** |  | 0.000 | 61 | 1,000 | 1.23 |  |  |  |  |",
         "| `attention=cosine` |  |  |  |  |  |  | 21.0 | 61 | 1,000 | 1.23 |",
     ]
     assert "Some CPU, 2 cores, threads: 2." in matrix(MATRIX)

@@ -66,7 +66,7 @@ class AlignmentEntropy(Metric):
     """
 
     is_differentiable = False
-    higher_is_better = False
+    higher_is_better = None  # neither sharp nor wide is good in itself
     full_state_update = False
     entropy: Tensor
     rows: Tensor
@@ -107,7 +107,7 @@ class AlignmentSharpness(Metric):
     """
 
     is_differentiable = False
-    higher_is_better = True
+    higher_is_better = None
     full_state_update = False
     heaviest: Tensor
     rows: Tensor

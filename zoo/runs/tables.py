@@ -130,20 +130,23 @@ def beside(published: Sequence[Results], anchors: Sequence[Anchor]) -> str:
 def matrix(published: Sequence[Results]) -> str:
     """Mechanisms as rows; for each data set how good they are, where they looked and what they cost.
 
-    Bold is the best mean of a column. Rows are named by what was typed, so two names of one mechanism are two
-    rows.
+    Bold is the best mean of a column, n the seeds in each mean where a cell does not say otherwise. Rows are
+    named by what was typed, so two names of one mechanism are two rows.
     """
     sets = {name: (mechanisms(rows), _columns(rows)) for name, rows in compared(published).items()}
     names = list(dict.fromkeys(name for found, _ in sets.values() for name in found))
     lines = [["mechanism"], *([f"`{name}`"] for name in names)]
     for data, (found, columns) in sets.items():
+        most = max(map(len, found.values()))
         for place, column in enumerate(columns):
             values = {name: [column.value(row) for row in found.get(name, [])] for name in names}
             means = {name: statistics.fmean(known) for name in names if (known := _known(values[name]))}
             best = column.best(means.values()) if column.best and means else None
-            lines[0].append(f"{data}: {column.head}" if place == 0 else column.head)
+            lines[0].append(f"{data}, n = {most}: {column.head}" if place == 0 else column.head)
             for line, name in zip(lines[1:], names, strict=True):
                 cell = _spread(values[name], digits=column.digits)
+                fewer = len(_known(values[name]))
+                cell += f" (n = {fewer})" if place == 0 and 0 < fewer < most else ""
                 line.append(f"**{cell}**" if cell and means[name] == best else cell)
     shown = [row for found, _ in sets.values() for rows in found.values() for row in rows]
     return f"\n{markdown(lines)}\n{_machines(shown)}.\n\n"

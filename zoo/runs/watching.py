@@ -13,14 +13,15 @@ class NothingToWatch(ValueError):
     """A folder without anything that a dashboard shows; the message says what to do."""
 
 
-def wandb_records(folder: Path) -> Path:
+def wandb_records(folder: Path, *, newest: bool = False) -> Path:
     """What `wandb leet` shall open.
 
     Args:
         folder: a run's, a sweep's, one of many of them, or W&B's own.
+        newest: of several runs one, the last that wrote anything.
 
     Returns:
-        Of a single run its newest .wandb file, else W&B's folder of all runs.
+        Of one run its newest .wandb file, else W&B's folder of all runs.
 
     Raises:
         NothingToWatch: there is none, or none of these runs has written any.
@@ -43,8 +44,9 @@ def wandb_records(folder: Path) -> Path:
             f"nothing to watch: no run in {folder} has written anything for W&B: none has begun, or they log"
             " elsewhere (logger=wandb is the default); metrics.csv in a run's folder has every number"
         )
-    if runs == [folder]:
-        return max(common.glob(f"*run-*-{wandb_id(folder)}*/*.wandb"), key=lambda file: file.stat().st_mtime)
+    if newest or runs == [folder]:
+        files = [file for one in wanted for file in common.glob(f"*run-*-{one}*/*.wandb")]
+        return max(files, key=lambda file: file.stat().st_mtime)
     return common
 
 

@@ -36,6 +36,11 @@ def refused(*paths: Path, **asked: Any) -> str:
     return str(error.value)
 
 
+def typed(run: Path, *overrides: str) -> None:
+    status = json.loads((run / "status.json").read_text())
+    (run / "status.json").write_text(json.dumps({**status, "overrides": list(overrides)}))
+
+
 @pytest.fixture
 def sweep(tmp_path: Path) -> Path:
     """Two scores with three seeds each."""
@@ -309,6 +314,59 @@ def test_a_baseline_by_name_or_by_run(sweep: Path) -> None:
         assert found.rows[0].seeds.difference < 0
     assert "did you mean attention=dot?" in refused(sweep, baseline="attention=dott")
     assert "no group is called 'aaaa" in refused(sweep, baseline="a" * 300)
+
+
+def test_two_words_for_one_configuration_are_one_row_with_both_names(sweep: Path) -> None:
+    """Their runs are the same: a seed counts once, whatever was typed, and each word finds the row."""
+    for seed in (1, 2, 3):
+        again = make_run(sweep / f"3{seed}_concat", "Additive", seed, right=15)
+        typed(again, "attention=concat")
+    found = compare(sweep)
+    both = "attention=concat or attention=additive"
+    assert [row.group.label for row in found.rows] == ["attention=dot", both]
+    assert found.rows[1].scores["exact_match"].n == 3
+    assert [run.path.name for run in found.left_out] == ["21_additive", "22_additive", "23_additive"]
+    for wanted in ("attention=additive", "attention=concat", both, str(sweep / "22_additive")):
+        assert compare(sweep, baseline=wanted).baseline.group.label == both
+
+
+def test_what_all_rows_share_is_in_no_name_and_order_is_no_difference(tmp_path: Path) -> None:
+    for name, seed, words in (
+        ("Dot", 1, ("attention=dot", "trainer.max_steps=9")),
+        ("Dot", 2, ("trainer.max_steps=9", "attention=dot")),
+        ("Additive", 1, ("trainer.max_steps=9", "attention=additive")),
+    ):
+        typed(make_run(tmp_path / f"{name}{seed}", name, seed), *words)
+    found = compare(tmp_path)
+    assert [row.group.label for row in found.rows] == ["attention=additive", "attention=dot"]
+    for wanted in ("attention=dot", "attention=dot,trainer.max_steps=9", "trainer.max_steps=9,attention=dot"):
+        assert compare(tmp_path, baseline=wanted).baseline.group.label == "attention=dot"
+    alone = compare(tmp_path / "Dot1", tmp_path / "Dot2")
+    assert [row.group.label for row in alone.rows] == ["attention=dot,trainer.max_steps=9"]
+
+
+def test_the_recipe_as_it_stands_is_the_baseline(sweep: Path) -> None:
+    for seed in (1, 2, 3):
+        typed(sweep / f"2{seed}_additive", "experiment=toy")
+    assert compare(sweep).baseline.group.label == "toy"
+
+
+def test_a_baseline_that_may_be_two_is_refused(sweep: Path) -> None:
+    make_run(sweep / "wide", model={"size": 16})
+    assert "'attention=dot' may be attention=dot (" in refused(sweep, baseline="attention=dot")
+
+
+def test_that_seeds_show_no_spread_is_said(tmp_path: Path) -> None:
+    for seed, right in ((1, 10), (2, 12)):
+        make_run(tmp_path / f"dot{seed}", "Dot", seed, right=right)
+        make_run(tmp_path / f"additive{seed}", "Additive", seed, right=right + 2)
+        make_run(tmp_path / f"general{seed}", "General", seed, right=2 * right - 9)
+    said = "no p over seeds: every seed shows the same difference: attention="
+    (note,) = [line for line in table.notes(compare(tmp_path, baseline="attention=dot")) if "no p" in line]
+    assert note == f"{said}additive"
+    assert not any(
+        "no p over" in line for line in table.notes(compare(tmp_path / "dot1", tmp_path / "general1"))
+    )
 
 
 def test_another_test_set_is_refused(sweep: Path) -> None:

@@ -14,7 +14,7 @@ from zoo.metrics.significance import Difference, bootstrap_differences
 from zoo.metrics.text import SummedScore
 from zoo.runs.comparison.groups import Group, group, mixed
 from zoo.runs.comparison.items import Items, language_of, read_items, scorer_of
-from zoo.runs.comparison.names import speed_unit
+from zoo.runs.comparison.names import special, speed_unit
 from zoo.runs.comparison.refusal import obstacles, require_comparable
 from zoo.runs.comparison.runs import Run, is_number
 
@@ -29,7 +29,8 @@ class Question:
     Attributes:
         metrics: by what they are compared, the first in full; empty: by what picked their checkpoints.
         split: the test split.
-        baseline: the name of a group, or a path of one of its runs; None: the first group.
+        baseline: the name of a group, or a path of one of its runs; None: the first recipe as it stands, else
+            the first group.
         samples: test sets that the bootstrap draws.
         seed: of the draw.
         language: of the target text, for `bleu_tok_lc`; None: as the runs were scored.
@@ -213,11 +214,20 @@ def _refuse(what: str, given: str, there: Sequence[str]) -> None:
 
 
 def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
+    """The group that is meant; by default the first recipe as it stands, else the first group."""
     if wanted is None:
-        return groups[0]
-    for of in groups:
-        if of.label == wanted or any(_is_below(run.path, Path(wanted)) for run in of.runs):
-            return of
+        recipes = (of for of in groups if any(run.results and not special(run.overrides) for run in of.runs))
+        return next(recipes, groups[0])
+    folder = Path(wanted)
+    for meant in (
+        [of for of in groups if of.label == wanted],
+        [of for of in groups if wanted in of.names],
+        [of for of in groups if any(_is_below(run.path, folder) for run in (*of.runs, *of.repeated))][:1],
+    ):
+        if len(meant) > 1:
+            raise ValueError(f"{wanted!r} may be {' or '.join(of.label for of in meant)}: give one of these")
+        if meant:
+            return meant[0]
     _refuse(f"no group is called {wanted!r}, nor is a run of one there", wanted, [of.label for of in groups])
     raise AssertionError
 

@@ -29,14 +29,19 @@ class Group:
     """The runs of one configuration, one for each seed.
 
     Attributes:
-        label: what was typed beyond the recipe, else the recipe; no two groups of a comparison share one.
+        label: what was typed beyond the recipe and beyond what was typed in all groups, else the recipe;
+            where several words led to the same, each of them. No two groups of a comparison share one.
         runs: in order of their seeds.
         settings: what the configuration says where the groups of a comparison differ, by key.
+        names: what else it may be called: each of several words, and all that was typed for a run.
+        repeated: further runs of its seeds, which count in no mean.
     """
 
     label: str
     runs: tuple[Run, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    repeated: tuple[Run, ...] = ()
 
     @property
     def seeds(self) -> list[int]:
@@ -62,22 +67,27 @@ def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
         Groups in the order of their first runs, and runs that repeat a seed: counted twice, one result would
         pass for two.
     """
-    together: dict[tuple[str, ...], dict[Any, Run]] = defaultdict(dict)
-    repeated = []
+    together: dict[tuple[str, ...], dict[Any, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        seeds = together[_key(run)]
-        if earlier := seeds.get(run.seed):
-            why = f"it repeats seed {run.seed} of {run.path}"
-            repeated.append(replace(earlier, left_out=why))
-        seeds[run.seed] = run
-    ordered = [tuple(sorted(seeds.values(), key=lambda run: run.seed or 0)) for seeds in together.values()]
-    recipes = {of[0].results.get("experiment") for of in ordered}
-    only = recipes.pop() if len(recipes) == 1 else ""
-    labels = _told_apart([_label(of[0], only) for of in ordered], list(together))
-    return [
-        Group(name, of, settings)
-        for name, of, settings in zip(labels, ordered, _varying(ordered), strict=True)
-    ], repeated
+        together[_key(run)][run.seed].append(run)
+    counted, repeated = [], []
+    for seeds in together.values():
+        ordered = [same for _, same in sorted(seeds.items(), key=lambda item: item[0] or 0)]
+        counted.append(tuple(same[-1] for same in ordered))
+        repeated.append(tuple(run for same in ordered for run in same[:-1]))
+    names = _names([(*of, *more) for of, more in zip(counted, repeated, strict=True)])
+    labels = _told_apart([" or ".join(dict.fromkeys(of.values())) for of in names], list(together))
+    groups = [
+        Group(label, of, settings, frozenset({*typed, *typed.values()}), more)
+        for label, of, settings, typed, more in zip(
+            labels, counted, _varying(counted), names, repeated, strict=True
+        )
+    ]
+    return groups, [
+        replace(run, left_out=f"it repeats seed {run.seed} of {together[_key(run)][run.seed][-1].path}")
+        for run in runs
+        if run is not together[_key(run)][run.seed][-1]
+    ]
 
 
 def mixed(groups: Sequence[Group]) -> list[str]:
@@ -103,10 +113,28 @@ def _key(run: Run) -> tuple[str, ...]:
     return run.results["config_hash"], str(run.results.get("vocabulary_hash"))
 
 
-def _label(run: Run, recipe: str | None) -> str:
-    if not run.results:
-        return str(run.path)
-    return label({**run.results, "overrides": special(run.overrides)}, of=recipe)
+def _names(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
+    """What tells each group's runs from other groups', by all that was typed for them.
+
+    What was typed in all groups tells none apart, and is left out; so is the order in which it was typed.
+    """
+    typed = [set(special(run.overrides)) for of in groups for run in of]
+    everywhere = set.intersection(*typed) if len(groups) > 1 else set()
+    recipes = {run.results.get("experiment") for of in groups for run in of}
+    only = recipes.pop() if len(recipes) == 1 else ""
+    return [
+        {
+            _label(run, only, special(run.overrides)): _label(
+                run, only, sorted({*special(run.overrides)} - everywhere)
+            )
+            for run in of
+        }
+        for of in groups
+    ]
+
+
+def _label(run: Run, recipe: str | None, typed: Sequence[str]) -> str:
+    return label({**run.results, "overrides": typed}, of=recipe) if run.results else str(run.path)
 
 
 def _told_apart(labels: Sequence[str], keys: Sequence[tuple[str, ...]]) -> list[str]:

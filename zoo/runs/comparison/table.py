@@ -136,6 +136,10 @@ def notes(comparison: Comparison, *, complete: bool = False) -> list[str]:
         most = max(row.scores[comparison.metric].n for row in rows)
         if any(seeds and len(seeds) < most for seeds in pairs):
             lines.append("95 % (seeds): of the difference over these seeds alone, which may be fewer than n")
+    several = [row.group.label for row in rows if len(row.group.seeds) > 1 and not row.seeds]
+    alike = [label for label in several if label != comparison.baseline.group.label]
+    if alike and len(comparison.baseline.group.seeds) > 1:
+        lines.append(f"no p over seeds: every seed shows the same difference: {', '.join(alike)}")
     lines += comparison.notes
     for name in _others(comparison, complete):
         if fewer := ", ".join(filter(None, (_missing(row, name) for row in rows))):
