@@ -114,6 +114,7 @@ def test_sorting_and_filtering(runs: Path) -> None:
         click("exact_match"); found.up = cells("attention");
         found.sorted = find("table").querySelector("[aria-sort]").textContent;
         click("run"); found.text = cells("run").map((name) => name.replace("baseline", ""));
+        find("show-none").click();
         type("ADD"); found.filtered = cells("attention"); found.count = find("count").textContent;
         type("additive cosine"); found.none = lines().length;
         type(""); found.all = lines().length;
@@ -151,7 +152,7 @@ def test_curves_costs_and_what_is_shown(runs: Path) -> None:
         found.hidden = find("curves").data[0].visible;
         const buttons = [...document.querySelectorAll("#curves .modebar-btn")];
         found.tools = buttons.map((tool) => tool.dataset.title);
-        found.front = find("costs").data[0].x;
+        found.front = find("costs").data[0].x; found.shape = find("costs").data[0].line.shape;
         change("cost", (list) => { list.value = "parameters"; }); found.cheap = find("costs").data[0].x;
         """,
     )
@@ -166,7 +167,59 @@ def test_curves_costs_and_what_is_shown(runs: Path) -> None:
     assert found["tools"], "the chart has tools"
     assert not [title for title in found["tools"] if re.search("share|cloud|edit", title, re.IGNORECASE)]
     assert found["front"] == [300, 200, 100]
+    assert found["shape"] == "hv", "steps from the best cost on: there is nothing between two points"
     assert found["cheap"] == [998], "the best one is the smallest, too"
+
+
+def test_what_is_ticked_is_shown_whether_the_filter_hides_it_or_not(runs: Path) -> None:
+    found = visit(
+        runs,
+        """
+        const everywhere = () => [named("curves"), named("costs"),
+          find("settings").tHead.rows[0].cells.length - 1,
+          find("samples").tHead.rows[0].cells.length - 2, find("pictures").querySelectorAll("img").length];
+        const said = () => [find("count").textContent, find("untick-hidden").hidden];
+        found.before = everywhere(); found.front = find("costs").data[0].x;
+        type("additive");
+        found.filtered = everywhere(); found.said = said(); found.still = find("costs").data[0].x;
+        lines()[0].querySelector("input").click();
+        found.less = everywhere(); found.now = said();
+        find("untick-hidden").click(); found.nothing = everywhere(); found.end = said();
+        find("show-filtered").click(); found.one = everywhere(); type(""); found.all = said();
+        """,
+    )
+    names = ["attention=additive", "attention=cosine", "attention=dot"]
+    front = "Pareto front of all rows"
+    assert found["before"] == found["filtered"] == [names, [front, "other rows", *names], 3, 3, 3]
+    assert found["front"] == found["still"] == [300, 200, 100]
+    assert found["said"] == ["1 of 3 rows; 2 ticked rows are hidden by the filter", False]
+    assert found["less"] == [names[1:], [front, "other rows", *names[1:]], 2, 2, 2]
+    assert found["nothing"] == [[], [front, "other rows"], 0, 0, 0]
+    assert found["end"] == ["1 of 3 rows", True]
+    assert found["one"] == [names[:1], [front, "other rows", names[0]], 1, 1, 1]
+    assert found["all"] == ["3 rows", True]
+
+
+def test_the_best_and_the_baseline(runs: Path) -> None:
+    """The worst is the baseline, and not one of the best six."""
+    for place in range(8):
+        model = {"size": 100 + place}
+        make_run(runs / f"more{place}", "Dot", 3, right=12 + place, model=model)
+    make_run(runs / "0", "Location", 1, right=1)
+    found = visit(
+        runs,
+        """
+        const shown = () => lines().filter((row) => row.querySelector("input").checked).length;
+        const said = () => find("show-best").textContent;
+        found.first = [shown(), cells("exact_match")[0], said()];
+        type("dot"); find("show-best").click(); found.said = said(); type(""); found.dots = named("curves");
+        """,
+    )
+    assert found["first"] == [7, "0.0500", "show the best 6, and the baseline"]
+    assert found["said"] == "show the best 6 of these, and the baseline"
+    assert found["dots"][0] == "attention=location"
+    assert len(found["dots"]) == 7
+    assert all("dot" in name for name in found["dots"][1:])
 
 
 def test_predictions_and_pictures_side_by_side(runs: Path) -> None:

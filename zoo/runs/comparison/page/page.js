@@ -88,15 +88,30 @@
   }
   function filter() {
     const words = find("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    let left = 0;
-    rows.forEach(({ line, text }) => {
-      line.hidden = !words.every((word) => text.includes(word));
-      left += !line.hidden;
-    });
-    find("count").textContent = left === rows.length ? `${left} rows` : `${left} of ${rows.length} rows`;
-    find("show-filtered").textContent = left === rows.length ? "show all rows" : "show the filtered rows";
+    rows.forEach(({ line, text }) => { line.hidden = !words.every((word) => text.includes(word)); });
+    count();
   }
   const unfiltered = () => data.order.filter((row) => !rows[row].line.hidden);
+  const tickedButHidden = () => [...shown.keys()].filter((row) => rows[row].line.hidden);
+  /** Says what is in the table; what is ticked stays ticked, and so it says what of that the filter hides. */
+  function count() {
+    const left = unfiltered().length;
+    const hidden = tickedButHidden().length;
+    const isWhole = left === rows.length;
+    const ticked = hidden === 1 ? "1 ticked row is" : `${hidden} ticked rows are`;
+    find("count").textContent = (isWhole ? `${left} rows` : `${left} of ${rows.length} rows`)
+      + (hidden ? `; ${ticked} hidden by the filter` : "");
+    find("untick-hidden").hidden = !hidden;
+    const of = isWhole ? "" : " of these";
+    find("show-best").textContent = `show the best ${mostShown}${of}, and the baseline`;
+    find("show-filtered").textContent = isWhole ? "show all rows" : "show the filtered rows";
+  }
+  /** The baseline, whether it is one of the best or not: it is what the others are compared with. */
+  function showBest() {
+    const worse = (one, other) => (data.higherIsBetter ? other.mean - one.mean : one.mean - other.mean);
+    const best = unfiltered().sort((one, other) => worse(data.scores[one], data.scores[other]));
+    showOnly([data.baseline, ...best.slice(0, mostShown)]);
+  }
   function showOnly(chosen) {
     shown.clear();
     chosen.forEach(show);
@@ -175,10 +190,12 @@
     }
     return kept;
   }
+  // The line is a step: between two points one has what the point of the better cost reached.
   function drawCosts() {
     const name = find("cost").value;
     const cost = data.costs[name];
-    const points = unfiltered()
+    // Of all rows: a filter of the table neither moves the front nor takes what is ticked away.
+    const points = data.order
       .filter((row) => cost.values[row] !== null)
       .map((row) => ({ row, x: cost.values[row], y: data.scores[row].mean }));
     const best = front(points, cost.moreIsBetter);
@@ -191,7 +208,7 @@
       ...more,
     });
     const traces = [
-      trace(best, { mode: "lines", name: "Pareto front", line: { color: style("--faint"), dash: "dot" }, hoverinfo: "skip", hovertemplate: undefined }),
+      trace(best, { mode: "lines", name: "Pareto front of all rows", line: { color: style("--faint"), dash: "dot", shape: "hv" }, hoverinfo: "skip", hovertemplate: undefined }),
       trace(others, { mode: "markers", name: "other rows", marker: { color: style("--faint"), size: 6, opacity: 0.5 } }),
       ...points.filter(({ row }) => shown.has(row)).map((point) => {
         const { low, high, mean } = data.scores[point.row];
@@ -258,6 +275,7 @@
     });
     if (curveNames.length) drawCurves();
     if (costNames.length) drawCosts();
+    count();
     drawSettings();
     if (data.samples.items.length) drawSamples();
     if (kinds.length) drawPictures();
@@ -290,11 +308,12 @@
   for (const id of ["curve-metric", "curve-log-y", "curve-log-x", "curve-bands"]) find(id).addEventListener("change", drawCurves);
   find("cost").addEventListener("change", drawCosts);
   find("picture-kind").addEventListener("change", drawPictures);
-  find("filter").addEventListener("input", () => {
-    filter();
-    if (costNames.length) drawCosts();
+  find("filter").addEventListener("input", filter);
+  find("show-best").addEventListener("click", showBest);
+  find("untick-hidden").addEventListener("click", () => {
+    tickedButHidden().forEach((row) => shown.delete(row));
+    update();
   });
-  find("show-best").addEventListener("click", () => showOnly(unfiltered().slice(0, mostShown)));
   find("show-filtered").addEventListener("click", () => showOnly(unfiltered()));
   find("show-none").addEventListener("click", () => showOnly([]));
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -307,5 +326,5 @@
 
   sort();
   filter();
-  showOnly(data.order.slice(0, mostShown));
+  showBest();
 })();
