@@ -222,6 +222,28 @@ def test_the_best_and_the_baseline(runs: Path) -> None:
     assert all("dot" in name for name in found["dots"][1:])
 
 
+def test_a_very_long_value_pushes_nothing_away(runs: Path) -> None:
+    value = "x" * 3000
+    for run in runs.glob("Dot*"):
+        status = json.loads((run / "status.json").read_text(encoding="utf-8"))
+        typed = [*status["overrides"], f"model.name={value}"]
+        (run / "status.json").write_text(json.dumps({**status, "overrides": typed}), encoding="utf-8")
+    found = visit(
+        runs,
+        """
+        const cell = lines().map((row) => row.cells[column("model.name")]).find((one) => one.textContent);
+        found.wide = Math.max(...heads().map((one) => one.offsetWidth)); found.high = cell.offsetHeight;
+        found.said = [cell.textContent, cell.title]; found.name = cell.parentElement.querySelector(".name").title;
+        found.heads = ["samples", "settings"].map((id) => find(id).tHead.offsetHeight);
+        """,
+    )
+    assert found["said"] == [value, value], "all of it can be read"
+    assert found["name"] == f"attention=dot,model.name={value}"
+    assert found["wide"] < 400
+    assert found["high"] < 150
+    assert max(found["heads"]) < 150
+
+
 def test_predictions_and_pictures_side_by_side(runs: Path) -> None:
     found = visit(
         runs,

@@ -19,6 +19,9 @@
     label.split(/(?<=[,/=])/).forEach((part) => made.append(part, document.createElement("wbr")));
     return made;
   }
+  /** A name that takes a few lines at most; all of it is in its title. */
+  const named = (label) => element("span", broken(label), { className: "name", title: label });
+  const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   function options(select, names) {
     select.replaceChildren(...names.map((name) => element("option", name, { value: name })));
   }
@@ -44,7 +47,7 @@
     });
     const swatch = element("span", "", { className: "swatch" });
     const name = element("label");
-    const words = element("span", broken(label));
+    const words = element("span", named(label));
     if (row === data.baseline) words.append(element("span", "baseline", { className: "baseline" }));
     name.append(tick, swatch, words);
     const line = element("tr");
@@ -52,7 +55,8 @@
     line.append(head);
     for (const column of data.columns.slice(1)) {
       const classes = [column.is_number ? "number" : "", column.best[row] ? "best" : ""];
-      line.append(element("td", column.cells[row], { className: classes.join(" ").trim() }));
+      const title = column.is_number ? "" : column.cells[row]; // the style cuts it
+      line.append(element("td", column.cells[row], { className: classes.join(" ").trim(), title }));
     }
     const text = data.columns.map((column) => column.cells[row]).join(" ").toLowerCase();
     return { line, tick, swatch, text };
@@ -140,11 +144,8 @@
   // Only these tools: by default there is one that uploads the chart.
   const tools = ["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"];
   const config = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtons: [tools] };
-  const short = (text) => {
-    const most = isNarrow() ? 34 : 48;
-    const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
-    return escaped(cut);
-  };
+  const short = (text) => escaped(cut(text, isNarrow() ? 34 : 48));
+  const inLines = (text) => (cut(text, 280).match(/.{1,70}/gsu) || []).map(escaped).join("<br>");
   // Plotly reads some tags in texts, and fills in %{y} and the like; names are neither.
   const codes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
   const escaped = (text) => text.replace(/[&<>{]/g, (sign) => codes[sign]);
@@ -171,7 +172,7 @@
         mode: band.steps.length > 60 ? "lines" : "lines+markers",
         marker: { size: 4 },
         line: { color: color(row), dash: dash(row), width: 2 },
-        hovertemplate: `${escaped(data.labels[row])}<br>step %{x}: %{y:.5g}<extra></extra>`,
+        hovertemplate: `${inLines(data.labels[row])}<br>step %{x}: %{y:.5g}<extra></extra>`,
       });
     }
     const drawn = layout("step", escaped(name), { showlegend: true });
@@ -203,7 +204,7 @@
     const trace = (chosen, more) => ({
       x: chosen.map((point) => point.x),
       y: chosen.map((point) => point.y),
-      text: chosen.map((point) => escaped(data.labels[point.row])),
+      text: chosen.map((point) => inLines(data.labels[point.row])),
       hovertemplate: "%{text}<br>%{x:,.4g}, %{y:.5g}<extra></extra>",
       ...more,
     });
@@ -226,7 +227,7 @@
     const head = element("thead");
     const line = element("tr");
     line.append(...first.map((text) => element("th", text, { scope: "col" })));
-    line.append(...chosen.map((row) => element("th", broken(data.labels[row]), { scope: "col" })));
+    line.append(...chosen.map((row) => element("th", named(data.labels[row]), { scope: "col" })));
     head.append(line);
     return head;
   };
@@ -262,7 +263,7 @@
     const images = data.pictures[find("picture-kind").value] || [];
     const chosen = visible().filter((row) => images[row]);
     find("pictures").replaceChildren(...chosen.map((row) => {
-      const figure = element("figure", element("figcaption", broken(data.labels[row])));
+      const figure = element("figure", element("figcaption", named(data.labels[row])));
       figure.append(element("img", "", { src: images[row], alt: `attention of ${data.labels[row]}`, loading: "lazy" }));
       return figure;
     }));
@@ -295,7 +296,7 @@
   find("samples-section").hidden = !data.samples.items.length;
   find("pictures-section").hidden = !kinds.length;
   find("title").textContent = `${data.metric} of ${data.split}`;
-  find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${data.labels[data.baseline]}`;
+  find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${cut(data.labels[data.baseline], 200)}`;
   find("notes").append(...data.notes.map((note) => element("li", note)));
   if (data.leftOut.length) {
     const list = element("details", element("summary", `left out: ${data.leftOut.length} runs`));
