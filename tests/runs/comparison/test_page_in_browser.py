@@ -272,6 +272,37 @@ def test_predictions_and_pictures_side_by_side(runs: Path) -> None:
     assert (found["theme"], found["paper"]) == ("dark", "rgb(20, 23, 27)")
 
 
+def test_pictures_open_at_full_size(runs: Path) -> None:
+    """On the page they are all to one scale, and the place of each is known before it is there."""
+    Image.new("RGB", (2000, 300), "white").save(runs / "Dot1" / "figures" / "alignments_test.png")
+    Image.new("RGB", (1000, 300), "white").save(runs / "Cosine1" / "figures" / "alignments_test.png")
+    found = visit(
+        runs,
+        """
+        const images = [...find("pictures").querySelectorAll("img")]; const dialog = find("enlarged");
+        found.sizes = images.map((image) => [image.getAttribute("width"), image.getAttribute("height")]);
+        await Promise.all(images.map((image) => image.decode()));
+        found.scales = images.map((image) => image.offsetWidth / image.naturalWidth);
+        found.lazy = images.some((image) => image.loading === "lazy");
+        const open = images[2].closest("button"); open.focus(); open.click();
+        const large = dialog.querySelector("img"); await large.decode();
+        found.opened = [dialog.open, large.offsetWidth, large.offsetHeight, find("enlarged-name").textContent];
+        found.scrolls = large.parentElement.scrollWidth > large.parentElement.clientWidth;
+        found.inside = dialog.offsetWidth <= innerWidth;
+        large.click(); found.clicked = dialog.open; found.back = document.activeElement === open;
+        open.click(); find("enlarged-close").click(); found.closed = dialog.open;
+        open.click(); dialog.click(); found.beside = dialog.open;
+        """,
+    )
+    assert found["sizes"] == [["40", "30"], ["1000", "300"], ["2000", "300"]]
+    assert found["scales"][1:] == pytest.approx([found["scales"][0]] * 2, abs=0.02)
+    assert not found["lazy"]
+    assert found["opened"] == [True, 2000, 300, "attention=dot"]
+    assert found["scrolls"]
+    assert found["inside"]
+    assert (found["clicked"], found["back"], found["closed"], found["beside"]) == (False, True, False, False)
+
+
 def test_names_are_no_templates(runs: Path) -> None:
     for run in runs.glob("Dot*"):
         status = json.loads((run / "status.json").read_text(encoding="utf-8"))

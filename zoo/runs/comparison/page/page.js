@@ -259,15 +259,33 @@
     });
     find("samples").replaceChildren(headsOf(["input", "reference"], chosen), lines);
   }
+  /** All to one scale, as large as there is room for: what is longer in one is longer on the page, too. */
   function drawPictures() {
     const images = data.pictures[find("picture-kind").value] || [];
     const chosen = visible().filter((row) => images[row]);
+    const widest = Math.max(...chosen.map((row) => images[row].width));
     find("pictures").replaceChildren(...chosen.map((row) => {
+      const image = imageOf(row, images[row]);
+      image.style.width = `min(${(100 * image.width) / widest}%, ${image.width}px)`;
+      const button = element("button", image, { type: "button", title: "show at full size" });
+      button.addEventListener("click", () => enlarge(row, images[row]));
       const figure = element("figure", element("figcaption", named(data.labels[row])));
-      figure.append(element("img", "", { src: images[row], alt: `attention of ${data.labels[row]}`, loading: "lazy" }));
+      figure.append(button);
       return figure;
     }));
   }
+  // With its size, that the page does not move when it is there.
+  const imageOf = (row, { uri, width, height }) =>
+    element("img", "", { alt: `attention of ${cut(data.labels[row], 200)}`, src: uri, width, height, decoding: "async" });
+  function enlarge(row, picture) {
+    find("enlarged-name").replaceChildren(named(data.labels[row]));
+    find("enlarged-picture").replaceChildren(imageOf(row, picture));
+    find("enlarged").showModal();
+  }
+  find("enlarged").addEventListener("click", (event) => {
+    // on the picture, on the button, or beside the dialog; Escape closes it by itself
+    if (event.target.closest("img, button") || event.target === find("enlarged")) find("enlarged").close();
+  });
 
   function update() {
     rows.forEach(({ tick, swatch }, row) => {
