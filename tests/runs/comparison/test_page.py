@@ -62,6 +62,11 @@ def test_the_table_is_complete(sweep: Path) -> None:
     assert found["difference"]["values"][0] is None
 
 
+def test_notes_say_how_the_page_marks_the_best(sweep: Path) -> None:
+    first = page_data(compared(sweep))["notes"][0]
+    assert first.startswith("Bold and green: the best of its column; differences are from attention=dot")
+
+
 def test_curves_are_a_band_over_seeds(tmp_path: Path) -> None:
     """Seeds were validated at other steps, and one stopped sooner."""
     first = (np.array([10.0, 20.0, 30.0]), np.array([1.0, 2.0, 3.0]))
