@@ -238,6 +238,7 @@ def test_a_very_long_value_pushes_nothing_away(runs: Path) -> None:
         found.said = [cell.textContent, cell.title];
         found.name = cell.parentElement.querySelector(".name").title;
         found.heads = ["samples", "settings"].map((id) => find(id).tHead.offsetHeight);
+        found.settings = Math.max(...[...find("settings").rows].map((row) => row.offsetHeight));
         """,
     )
     assert found["said"] == [value, value], "all of it can be read"
@@ -245,6 +246,7 @@ def test_a_very_long_value_pushes_nothing_away(runs: Path) -> None:
     assert found["wide"] < 400
     assert found["high"] < 150
     assert max(found["heads"]) < 150
+    assert found["settings"] < 300
 
 
 def test_predictions_and_pictures_side_by_side(runs: Path) -> None:

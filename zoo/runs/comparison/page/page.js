@@ -239,7 +239,8 @@
       line.append(element("th", key, { scope: "row" }));
       for (const row of chosen) {
         const className = values[row] === values[data.baseline] ? "" : "differs";
-        line.append(element("td", values[row] || "–", { className }));
+        const value = element("div", values[row] || "–", { className: "value" }); // its height has a limit
+        line.append(element("td", value, { className }));
       }
       lines.append(line);
     }
