@@ -2,12 +2,14 @@
 
 import json
 import re
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from compared_runs import edit, items, make_run, make_unfinished
+from PIL import Image
 
 from zoo.runs.comparison import page_data as module
 from zoo.runs.comparison.comparison import Comparison, Question, compare
@@ -17,6 +19,10 @@ from zoo.runs.comparison.page_data import page_data
 from zoo.runs.comparison.runs import find_runs
 from zoo.runs.predictions import write_predictions
 from zoo.runs.status import State
+
+_FILE = BytesIO()
+Image.new("RGB", (7, 5)).save(_FILE, "png")
+PICTURE = _FILE.getvalue()
 
 
 @pytest.fixture
@@ -54,6 +60,11 @@ def test_the_table_is_complete(sweep: Path) -> None:
     assert found["exact_match"]["values"] == pytest.approx([0.475, 0.275, 0.675])
     assert found["exact_match"]["best"] == [False, False, True]
     assert found["difference"]["values"][0] is None
+
+
+def test_notes_say_how_the_page_marks_the_best(sweep: Path) -> None:
+    first = page_data(compared(sweep))["notes"][0]
+    assert first.startswith("Bold and green: the best of its column; differences are from attention=dot")
 
 
 def test_curves_are_a_band_over_seeds(tmp_path: Path) -> None:
@@ -109,9 +120,10 @@ def test_what_is_missing_or_damaged_is_left_out(sweep: Path) -> None:
 def test_pictures_have_a_budget_and_the_best_come_first(sweep: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("a1", "b1", "c1"):
         (sweep / name / "figures").mkdir()
-        (sweep / name / "figures" / "alignments_test.png").write_bytes(b"x" * 100)
+        (sweep / name / "figures" / "alignments_test.png").write_bytes(PICTURE.ljust(100, b"\0"))
         (sweep / name / "figures" / "alignments_step0000010.png").write_bytes(b"x" * 100)
-    assert page_data(compared(sweep))["pictures"].keys() == {"alignments"}
+    (alignments,) = page_data(compared(sweep))["pictures"].values()
+    assert [(picture["width"], picture["height"]) for picture in alignments] == [(7, 5)] * 3
     monkeypatch.setattr(module, "_PICTURE_BYTES", 250)
     found = page_data(compared(sweep))
     assert [picture is not None for picture in found["pictures"]["alignments"]] == [True, False, True]
@@ -123,10 +135,14 @@ def test_pictures_that_cannot_be_read_are_left_out(sweep: Path) -> None:
         (sweep / name / "figures").mkdir()
     (sweep / "a1" / "figures" / "alignments_test.png").symlink_to("nowhere")
     (sweep / "b1" / "figures" / "alignments_test.png").mkdir()
-    (sweep / "c1" / "figures" / "alignments_test.png").write_bytes(b"x")
+    (sweep / "c1" / "figures" / "alignments_test.png").write_bytes(PICTURE)
     found = page_data(compared(sweep))
     assert [picture is not None for picture in found["pictures"]["alignments"]] == [False, False, True]
     assert sum("no pictures: " in note for note in found["notes"]) == 2
+    (sweep / "c1" / "figures" / "alignments_test.png").write_bytes(b"x")
+    found = page_data(compared(sweep))
+    assert found["pictures"] == {}
+    assert sum("no pictures: " in note for note in found["notes"]) == 3
 
 
 def test_numbers_that_json_does_not_know_are_in_no_page(sweep: Path) -> None:

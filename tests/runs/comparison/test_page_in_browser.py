@@ -114,6 +114,7 @@ def test_sorting_and_filtering(runs: Path) -> None:
         click("exact_match"); found.up = cells("attention");
         found.sorted = find("table").querySelector("[aria-sort]").textContent;
         click("run"); found.text = cells("run").map((name) => name.replace("baseline", ""));
+        find("show-none").click();
         type("ADD"); found.filtered = cells("attention"); found.count = find("count").textContent;
         type("additive cosine"); found.none = lines().length;
         type(""); found.all = lines().length;
@@ -151,7 +152,7 @@ def test_curves_costs_and_what_is_shown(runs: Path) -> None:
         found.hidden = find("curves").data[0].visible;
         const buttons = [...document.querySelectorAll("#curves .modebar-btn")];
         found.tools = buttons.map((tool) => tool.dataset.title);
-        found.front = find("costs").data[0].x;
+        found.front = find("costs").data[0].x; found.shape = find("costs").data[0].line.shape;
         change("cost", (list) => { list.value = "parameters"; }); found.cheap = find("costs").data[0].x;
         """,
     )
@@ -166,7 +167,86 @@ def test_curves_costs_and_what_is_shown(runs: Path) -> None:
     assert found["tools"], "the chart has tools"
     assert not [title for title in found["tools"] if re.search("share|cloud|edit", title, re.IGNORECASE)]
     assert found["front"] == [300, 200, 100]
+    assert found["shape"] == "hv", "steps from the best cost on: there is nothing between two points"
     assert found["cheap"] == [998], "the best one is the smallest, too"
+
+
+def test_what_is_ticked_is_shown_whether_the_filter_hides_it_or_not(runs: Path) -> None:
+    found = visit(
+        runs,
+        """
+        const everywhere = () => [named("curves"), named("costs"),
+          find("settings").tHead.rows[0].cells.length - 1,
+          find("samples").tHead.rows[0].cells.length - 2, find("pictures").querySelectorAll("img").length];
+        const said = () => [find("count").textContent, find("untick-hidden").hidden];
+        found.before = everywhere(); found.front = find("costs").data[0].x;
+        type("additive");
+        found.filtered = everywhere(); found.said = said(); found.still = find("costs").data[0].x;
+        lines()[0].querySelector("input").click();
+        found.less = everywhere(); found.now = said();
+        find("untick-hidden").click(); found.nothing = everywhere(); found.end = said();
+        find("show-filtered").click(); found.one = everywhere(); type(""); found.all = said();
+        """,
+    )
+    names = ["attention=additive", "attention=cosine", "attention=dot"]
+    front = "Pareto front of all rows"
+    assert found["before"] == found["filtered"] == [names, [front, "other rows", *names], 3, 3, 3]
+    assert found["front"] == found["still"] == [300, 200, 100]
+    assert found["said"] == ["1 of 3 rows; 2 ticked rows are hidden by the filter", False]
+    assert found["less"] == [names[1:], [front, "other rows", *names[1:]], 2, 2, 2]
+    assert found["nothing"] == [[], [front, "other rows"], 0, 0, 0]
+    assert found["end"] == ["1 of 3 rows", True]
+    assert found["one"] == [names[:1], [front, "other rows", names[0]], 1, 1, 1]
+    assert found["all"] == ["3 rows", True]
+
+
+def test_the_best_and_the_baseline(runs: Path) -> None:
+    """The worst is the baseline, and not one of the best six."""
+    for place in range(8):
+        model = {"size": 100 + place}
+        make_run(runs / f"more{place}", "Dot", 3, right=12 + place, model=model)
+    make_run(runs / "0", "Location", 1, right=1)
+    found = visit(
+        runs,
+        """
+        const shown = () => lines().filter((row) => row.querySelector("input").checked).length;
+        const said = () => find("show-best").textContent;
+        found.first = [shown(), cells("exact_match")[0], said()];
+        type("dot"); find("show-best").click(); found.said = said(); type(""); found.dots = named("curves");
+        """,
+    )
+    assert found["first"] == [7, "0.0500", "show the best 6, and the baseline"]
+    assert found["said"] == "show the best 6 of these, and the baseline"
+    assert found["dots"][0] == "attention=location"
+    assert len(found["dots"]) == 7
+    assert all("dot" in name for name in found["dots"][1:])
+
+
+def test_a_very_long_value_pushes_nothing_away(runs: Path) -> None:
+    value = "x" * 3000
+    status = make_run(runs / "long", "Dot", 3, right=20, model={"name": value}) / "status.json"
+    content = json.loads(status.read_text(encoding="utf-8"))
+    content["overrides"].append(f"model.name={value}")
+    status.write_text(json.dumps(content), encoding="utf-8")
+    found = visit(
+        runs,
+        """
+        const named = column("model.name");
+        const cell = lines().map((row) => row.cells[named]).find((one) => one.textContent.length > 9);
+        found.wide = Math.max(...heads().map((one) => one.offsetWidth));
+        found.high = cell.offsetHeight;
+        found.said = [cell.textContent, cell.title];
+        found.name = cell.parentElement.querySelector(".name").title;
+        found.heads = ["samples", "settings"].map((id) => find(id).tHead.offsetHeight);
+        found.settings = Math.max(...[...find("settings").rows].map((row) => row.offsetHeight));
+        """,
+    )
+    assert found["said"] == [value, value], "all of it can be read"
+    assert value in found["name"]
+    assert found["wide"] < 400
+    assert found["high"] < 150
+    assert max(found["heads"]) < 150
+    assert found["settings"] < 300
 
 
 def test_predictions_and_pictures_side_by_side(runs: Path) -> None:
@@ -195,6 +275,37 @@ def test_predictions_and_pictures_side_by_side(runs: Path) -> None:
     assert "</script><b>no" in found["lost"]
     assert found["wide"], "nothing sticks out"
     assert (found["theme"], found["paper"]) == ("dark", "rgb(20, 23, 27)")
+
+
+def test_pictures_open_at_full_size(runs: Path) -> None:
+    """On the page they are all to one scale, and the place of each is known before it is there."""
+    Image.new("RGB", (2000, 300), "white").save(runs / "Dot1" / "figures" / "alignments_test.png")
+    Image.new("RGB", (1000, 300), "white").save(runs / "Cosine1" / "figures" / "alignments_test.png")
+    found = visit(
+        runs,
+        """
+        const images = [...find("pictures").querySelectorAll("img")]; const dialog = find("enlarged");
+        found.sizes = images.map((image) => [image.getAttribute("width"), image.getAttribute("height")]);
+        found.scales = images.map((image) => image.offsetWidth / image.getAttribute("width"));
+        found.lazy = images.some((image) => image.loading === "lazy");
+        const open = images[2].closest("button"); open.focus(); open.click();
+        const large = dialog.querySelector("img");
+        const name = find("enlarged-name").textContent;
+        found.opened = [dialog.open, large.offsetWidth, large.offsetHeight, name];
+        found.scrolls = large.parentElement.scrollWidth > large.parentElement.clientWidth;
+        found.inside = dialog.offsetWidth <= innerWidth;
+        large.click(); found.clicked = dialog.open; found.back = document.activeElement === open;
+        open.click(); find("enlarged-close").click(); found.closed = dialog.open;
+        open.click(); dialog.click(); found.beside = dialog.open;
+        """,
+    )
+    assert found["sizes"] == [["40", "30"], ["1000", "300"], ["2000", "300"]]
+    assert found["scales"][1:] == pytest.approx([found["scales"][0]] * 2, abs=0.02)
+    assert not found["lazy"]
+    assert found["opened"] == [True, 2000, 300, "attention=dot"]
+    assert found["scrolls"]
+    assert found["inside"]
+    assert (found["clicked"], found["back"], found["closed"], found["beside"]) == (False, True, False, False)
 
 
 def test_names_are_no_templates(runs: Path) -> None:

@@ -1,9 +1,12 @@
 """What the page shows, as plain containers."""
 
 import base64
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from PIL import Image
 
 from zoo.runs.comparison import table
 from zoo.runs.comparison.comparison import COSTS, Comparison, Row
@@ -12,6 +15,7 @@ from zoo.runs.predictions import read_split
 
 _SAMPLES, _LONGEST = 24, 600
 """Test items whose predictions are shown, and characters of a text."""
+_STAR = re.compile(r"^\* (?=the best)")
 _PICTURE_BYTES = 6 * 2**20
 """Pictures that a page holds, in all: of the baseline first, then of the best groups."""
 
@@ -23,7 +27,8 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         comparison: of runs whose folders may hold curves, predictions and pictures; what is damaged is left
             out, and a note says so.
     """
-    notes = table.notes(comparison, complete=True)
+    # what a star marks in a terminal is marked by the style here
+    notes = [_STAR.sub("Bold and green: ", line) for line in table.notes(comparison, complete=True)]
     shown = table.columns(comparison, complete=True)
     order = _order(comparison)
     curves = _curves(comparison.rows, notes)
@@ -131,9 +136,11 @@ def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
 
 
-def _pictures(comparison: Comparison, order: Sequence[int], notes: list[str]) -> dict[str, list[str | None]]:
-    """What the first seed of each group attended to at test, by the kind of picture, as data URIs."""
-    found: dict[str, list[str | None]] = {}
+def _pictures(
+    comparison: Comparison, order: Sequence[int], notes: list[str]
+) -> dict[str, list[dict[str, Any] | None]]:
+    """What the first seed of each group attended to at test, by the kind of picture."""
+    found: dict[str, list[dict[str, Any] | None]] = {}
     left, without = _PICTURE_BYTES, 0
     for number in order:
         files = sorted((comparison.rows[number].group.runs[0].path / "figures").glob("*_test.png"))
@@ -142,12 +149,12 @@ def _pictures(comparison: Comparison, order: Sequence[int], notes: list[str]) ->
             if left < 0:
                 without += bool(files)
                 continue
-            uris = {file.stem.removesuffix("_test"): _uri(file) for file in files}
+            pictures = {file.stem.removesuffix("_test"): _picture(file) for file in files}
         except OSError as error:
             notes.append(f"no pictures: {error}")
             continue
-        for kind, uri in uris.items():
-            found.setdefault(kind, [None] * len(comparison.rows))[number] = uri
+        for kind, picture in pictures.items():
+            found.setdefault(kind, [None] * len(comparison.rows))[number] = picture
     if without:
         notes.append(
             f"pictures of {without} groups are not in this page: it holds {_PICTURE_BYTES >> 20} MiB"
@@ -155,5 +162,13 @@ def _pictures(comparison: Comparison, order: Sequence[int], notes: list[str]) ->
     return dict(sorted(found.items()))
 
 
-def _uri(file: Path) -> str:
-    return f"data:image/png;base64,{base64.b64encode(file.read_bytes()).decode('ascii')}"
+def _picture(file: Path) -> dict[str, Any]:
+    """The picture as a data URI, with its size in pixels.
+
+    Raises:
+        OSError: it cannot be read, or is no picture.
+    """
+    with Image.open(file) as image:
+        width, height = image.size
+    content = base64.b64encode(file.read_bytes()).decode("ascii")
+    return {"uri": f"data:image/png;base64,{content}", "width": width, "height": height}

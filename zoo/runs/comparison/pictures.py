@@ -1,5 +1,7 @@
 """A comparison as pictures."""
 
+from collections.abc import Sequence
+
 from zoo.figures.comparison import Score, metric_with_intervals, quality_against_cost
 from zoo.figures.png import png
 from zoo.runs.comparison.comparison import Comparison, Row
@@ -11,7 +13,10 @@ def pictures(comparison: Comparison) -> dict[str, bytes]:
     metric, unit = comparison.metric, comparison.unit
     higher = comparison.higher_is_better(metric) is not False
     figure = metric_with_intervals(
-        [_score(row, comparison) for row in comparison.rows], metric=metric, higher_is_better=higher
+        [_score(row, comparison) for row in comparison.rows],
+        metric=metric,
+        higher_is_better=higher,
+        baseline=_place(comparison.rows, comparison.baseline),
     )
     found = {f"{metric}.png": png(figure)}
     measured = [row for row in comparison.rows if "per_second" in row.costs]
@@ -22,9 +27,15 @@ def pictures(comparison: Comparison) -> dict[str, bytes]:
             metric=metric,
             cost=f"{unit} per second in training",
             higher_is_better=higher,
+            baseline=_place(measured, comparison.baseline),
         )
         found[f"{metric}_against_speed.png"] = png(figure)
     return found
+
+
+def _place(rows: Sequence[Row], baseline: Row) -> int | None:
+    """Where the baseline stands; None if its speed was not measured."""
+    return next((number for number, row in enumerate(rows) if row is baseline), None)
 
 
 def _score(row: Row, comparison: Comparison) -> Score:

@@ -19,6 +19,9 @@
     label.split(/(?<=[,/=])/).forEach((part) => made.append(part, document.createElement("wbr")));
     return made;
   }
+  /** A name that takes a few lines at most; all of it is in its title. */
+  const named = (label) => element("span", broken(label), { className: "name", title: label });
+  const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   function options(select, names) {
     select.replaceChildren(...names.map((name) => element("option", name, { value: name })));
   }
@@ -44,7 +47,7 @@
     });
     const swatch = element("span", "", { className: "swatch" });
     const name = element("label");
-    const words = element("span", broken(label));
+    const words = element("span", named(label));
     if (row === data.baseline) words.append(element("span", "baseline", { className: "baseline" }));
     name.append(tick, swatch, words);
     const line = element("tr");
@@ -52,7 +55,8 @@
     line.append(head);
     for (const column of data.columns.slice(1)) {
       const classes = [column.is_number ? "number" : "", column.best[row] ? "best" : ""];
-      line.append(element("td", column.cells[row], { className: classes.join(" ").trim() }));
+      const title = column.is_number ? "" : column.cells[row]; // the style cuts it
+      line.append(element("td", column.cells[row], { className: classes.join(" ").trim(), title }));
     }
     const text = data.columns.map((column) => column.cells[row]).join(" ").toLowerCase();
     return { line, tick, swatch, text };
@@ -88,15 +92,30 @@
   }
   function filter() {
     const words = find("filter").value.toLowerCase().split(/\s+/).filter(Boolean);
-    let left = 0;
-    rows.forEach(({ line, text }) => {
-      line.hidden = !words.every((word) => text.includes(word));
-      left += !line.hidden;
-    });
-    find("count").textContent = left === rows.length ? `${left} rows` : `${left} of ${rows.length} rows`;
-    find("show-filtered").textContent = left === rows.length ? "show all rows" : "show the filtered rows";
+    rows.forEach(({ line, text }) => { line.hidden = !words.every((word) => text.includes(word)); });
+    count();
   }
   const unfiltered = () => data.order.filter((row) => !rows[row].line.hidden);
+  const tickedButHidden = () => [...shown.keys()].filter((row) => rows[row].line.hidden);
+  /** Says what is in the table; what is ticked stays ticked, and so it says what of that the filter hides. */
+  function count() {
+    const left = unfiltered().length;
+    const hidden = tickedButHidden().length;
+    const isWhole = left === rows.length;
+    const ticked = hidden === 1 ? "1 ticked row is" : `${hidden} ticked rows are`;
+    find("count").textContent = (isWhole ? `${left} rows` : `${left} of ${rows.length} rows`)
+      + (hidden ? `; ${ticked} hidden by the filter` : "");
+    find("untick-hidden").hidden = !hidden;
+    const of = isWhole ? "" : " of these";
+    find("show-best").textContent = `show the best ${mostShown}${of}, and the baseline`;
+    find("show-filtered").textContent = isWhole ? "show all rows" : "show the filtered rows";
+  }
+  /** The baseline, whether it is one of the best or not: it is what the others are compared with. */
+  function showBest() {
+    const worse = (one, other) => (data.higherIsBetter ? other.mean - one.mean : one.mean - other.mean);
+    const best = unfiltered().sort((one, other) => worse(data.scores[one], data.scores[other]));
+    showOnly([data.baseline, ...best.slice(0, mostShown)]);
+  }
   function showOnly(chosen) {
     shown.clear();
     chosen.forEach(show);
@@ -125,11 +144,8 @@
   // Only these tools: by default there is one that uploads the chart.
   const tools = ["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "autoScale2d"];
   const config = { responsive: true, displaylogo: false, plotlyServerURL: "", modeBarButtons: [tools] };
-  const short = (text) => {
-    const most = isNarrow() ? 34 : 48;
-    const cut = text.length > most ? `${text.slice(0, most - 1)}…` : text;
-    return escaped(cut);
-  };
+  const short = (text) => escaped(cut(text, isNarrow() ? 34 : 48));
+  const inLines = (text) => (cut(text, 280).match(/.{1,70}/gsu) || []).map(escaped).join("<br>");
   // Plotly reads some tags in texts, and fills in %{y} and the like; names are neither.
   const codes = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "{": "&#123;" };
   const escaped = (text) => text.replace(/[&<>{]/g, (sign) => codes[sign]);
@@ -156,7 +172,7 @@
         mode: band.steps.length > 60 ? "lines" : "lines+markers",
         marker: { size: 4 },
         line: { color: color(row), dash: dash(row), width: 2 },
-        hovertemplate: `${escaped(data.labels[row])}<br>step %{x}: %{y:.5g}<extra></extra>`,
+        hovertemplate: `${inLines(data.labels[row])}<br>step %{x}: %{y:.5g}<extra></extra>`,
       });
     }
     const drawn = layout("step", escaped(name), { showlegend: true });
@@ -175,10 +191,12 @@
     }
     return kept;
   }
+  // The line is a step: between two points one has what the point of the better cost reached.
   function drawCosts() {
     const name = find("cost").value;
     const cost = data.costs[name];
-    const points = unfiltered()
+    // Of all rows: a filter of the table neither moves the front nor takes what is ticked away.
+    const points = data.order
       .filter((row) => cost.values[row] !== null)
       .map((row) => ({ row, x: cost.values[row], y: data.scores[row].mean }));
     const best = front(points, cost.moreIsBetter);
@@ -186,12 +204,12 @@
     const trace = (chosen, more) => ({
       x: chosen.map((point) => point.x),
       y: chosen.map((point) => point.y),
-      text: chosen.map((point) => escaped(data.labels[point.row])),
+      text: chosen.map((point) => inLines(data.labels[point.row])),
       hovertemplate: "%{text}<br>%{x:,.4g}, %{y:.5g}<extra></extra>",
       ...more,
     });
     const traces = [
-      trace(best, { mode: "lines", name: "Pareto front", line: { color: style("--faint"), dash: "dot" }, hoverinfo: "skip", hovertemplate: undefined }),
+      trace(best, { mode: "lines", name: "Pareto front of all rows", line: { color: style("--faint"), dash: "dot", shape: "hv" }, hoverinfo: "skip", hovertemplate: undefined }),
       trace(others, { mode: "markers", name: "other rows", marker: { color: style("--faint"), size: 6, opacity: 0.5 } }),
       ...points.filter(({ row }) => shown.has(row)).map((point) => {
         const { low, high, mean } = data.scores[point.row];
@@ -209,7 +227,7 @@
     const head = element("thead");
     const line = element("tr");
     line.append(...first.map((text) => element("th", text, { scope: "col" })));
-    line.append(...chosen.map((row) => element("th", broken(data.labels[row]), { scope: "col" })));
+    line.append(...chosen.map((row) => element("th", named(data.labels[row]), { scope: "col" })));
     head.append(line);
     return head;
   };
@@ -221,7 +239,8 @@
       line.append(element("th", key, { scope: "row" }));
       for (const row of chosen) {
         const className = values[row] === values[data.baseline] ? "" : "differs";
-        line.append(element("td", values[row] || "–", { className }));
+        const value = element("div", values[row] || "–", { className: "value" }); // its height has a limit
+        line.append(element("td", value, { className }));
       }
       lines.append(line);
     }
@@ -241,15 +260,33 @@
     });
     find("samples").replaceChildren(headsOf(["input", "reference"], chosen), lines);
   }
+  /** All to one scale, as large as there is room for: what is longer in one is longer on the page, too. */
   function drawPictures() {
     const images = data.pictures[find("picture-kind").value] || [];
     const chosen = visible().filter((row) => images[row]);
+    const widest = Math.max(...chosen.map((row) => images[row].width));
     find("pictures").replaceChildren(...chosen.map((row) => {
-      const figure = element("figure", element("figcaption", broken(data.labels[row])));
-      figure.append(element("img", "", { src: images[row], alt: `attention of ${data.labels[row]}`, loading: "lazy" }));
+      const image = imageOf(row, images[row]);
+      image.style.width = `min(${(100 * image.width) / widest}%, ${image.width}px)`;
+      const button = element("button", image, { type: "button", title: "show at full size" });
+      button.addEventListener("click", () => enlarge(row, images[row]));
+      const figure = element("figure", element("figcaption", named(data.labels[row])));
+      figure.append(button);
       return figure;
     }));
   }
+  // With its size, that the page does not move when it is there.
+  const imageOf = (row, { uri, width, height }) =>
+    element("img", "", { alt: `attention of ${cut(data.labels[row], 200)}`, src: uri, width, height, decoding: "async" });
+  function enlarge(row, picture) {
+    find("enlarged-name").replaceChildren(named(data.labels[row]));
+    find("enlarged-picture").replaceChildren(imageOf(row, picture));
+    find("enlarged").showModal();
+  }
+  find("enlarged").addEventListener("click", (event) => {
+    // on the picture, on the button, or beside the dialog; Escape closes it by itself
+    if (event.target.closest("img, button") || event.target === find("enlarged")) find("enlarged").close();
+  });
 
   function update() {
     rows.forEach(({ tick, swatch }, row) => {
@@ -258,6 +295,7 @@
     });
     if (curveNames.length) drawCurves();
     if (costNames.length) drawCosts();
+    count();
     drawSettings();
     if (data.samples.items.length) drawSamples();
     if (kinds.length) drawPictures();
@@ -277,7 +315,7 @@
   find("samples-section").hidden = !data.samples.items.length;
   find("pictures-section").hidden = !kinds.length;
   find("title").textContent = `${data.metric} of ${data.split}`;
-  find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${data.labels[data.baseline]}`;
+  find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${cut(data.labels[data.baseline], 200)}`;
   find("notes").append(...data.notes.map((note) => element("li", note)));
   if (data.leftOut.length) {
     const list = element("details", element("summary", `left out: ${data.leftOut.length} runs`));
@@ -290,11 +328,12 @@
   for (const id of ["curve-metric", "curve-log-y", "curve-log-x", "curve-bands"]) find(id).addEventListener("change", drawCurves);
   find("cost").addEventListener("change", drawCosts);
   find("picture-kind").addEventListener("change", drawPictures);
-  find("filter").addEventListener("input", () => {
-    filter();
-    if (costNames.length) drawCosts();
+  find("filter").addEventListener("input", filter);
+  find("show-best").addEventListener("click", showBest);
+  find("untick-hidden").addEventListener("click", () => {
+    tickedButHidden().forEach((row) => shown.delete(row));
+    update();
   });
-  find("show-best").addEventListener("click", () => showOnly(unfiltered().slice(0, mostShown)));
   find("show-filtered").addEventListener("click", () => showOnly(unfiltered()));
   find("show-none").addEventListener("click", () => showOnly([]));
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
@@ -307,5 +346,5 @@
 
   sort();
   filter();
-  showOnly(data.order.slice(0, mostShown));
+  showBest();
 })();
