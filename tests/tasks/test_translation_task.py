@@ -509,14 +509,14 @@ def test_every_metric_that_is_logged_has_a_direction(data: TranslationData, tmp_
     logged = {name.removeprefix("val/") for name in trainer.callback_metrics}
     assert logged | {*text_metrics("de"), *coverage_metrics()} == {*TranslationTask.validated}
     assert {*TranslationTask.validated} <= METRICS.keys()
-    directions = {name: mode_of(f"val/{name}") for name in TranslationTask.validated}
-    assert {name for name, mode in directions.items() if mode == "min"} == {
-        "tf_loss",
-        "tf_perplexity",
+    better = {name: METRICS[name].higher_is_better for name in TranslationTask.validated}
+    assert {name for name, higher in better.items() if higher is False} == {"tf_loss", "tf_perplexity"}
+    assert {name for name, higher in better.items() if higher is None} == {
         "alignment_entropy",
         "alignment_normalised_entropy",
+        "alignment_sharpness",
     }
-    assert {directions.pop(name) for name in ("bleu", "chrf", "exact_match")} == {"max"}
+    assert [mode_of(f"val/{name}") for name in ("bleu", "chrf", "tf_loss")] == ["max", "max", "min"]
 
 
 def test_the_decoder_reads_bos_first_and_must_predict_eos_last() -> None:
