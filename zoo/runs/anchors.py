@@ -2,12 +2,12 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
 
+from zoo.config.problems import unknown
 from zoo.metrics import METRICS
 
 SEEN = ("read", "copied", "remembered")
@@ -76,6 +76,4 @@ def _anchors(entry: Mapping[str, Any], where: str) -> list[Anchor]:
 def _require(given: Sequence[str] | Mapping[str, Any], allowed: Sequence[str], what: str, where: str) -> None:
     for name in given:
         if name not in allowed:
-            close = get_close_matches(str(name), allowed, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"allowed: {', '.join(allowed)}"
-            raise ValueError(f"{where}: there is no {what} {name!r}; {hint}")
+            raise ValueError(f"{where}: there is no {what} {name!r}{unknown(str(name), allowed)}")

@@ -155,7 +155,7 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     if not kept:
         reasons = "; ".join(f"{run.path}: {run.left_out}" for run in left_out)
         raise ValueError(f"there is nothing to compare ({reasons}; {'; '.join(items.notes)})")
-    groups, repeated = group(kept)
+    groups = group(kept)
     baseline = _baseline(groups, question.baseline)
     others = {name: None for run in kept for name in run.measured(split)}
     comparable = [name for name in others if name in metrics or not obstacles(kept, name)]
@@ -177,7 +177,7 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     return Comparison(
         question=replace(question, metrics=metrics, baseline=baseline.label),
         rows=tuple(rows),
-        left_out=tuple(left_out + repeated),
+        left_out=(*left_out, *(run for of in groups for run in of.repeated)),
         notes=tuple(notes),
         unit=unit,
         one_machine=len({_machine(run) for run in kept if run.results}) < 2,

@@ -54,7 +54,7 @@ class Group:
         return {seed: value for seed, value in found.items() if seed is not None and value is not None}
 
 
-def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
+def group(runs: Sequence[Run]) -> list[Group]:
     """Puts runs together that differ in nothing but the seed.
 
     Files of one's own may lie anywhere and are no part of a config_hash, so the vocabulary learned from them
@@ -64,8 +64,8 @@ def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
         runs: all of which may be compared.
 
     Returns:
-        Groups in the order of their first runs, and runs that repeat a seed: counted twice, one result would
-        pass for two.
+        Groups in the order of their first runs. Of runs that repeat a seed the last counts: counted twice,
+        one result would pass for two.
     """
     together: dict[tuple[str, ...], dict[Any, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
@@ -74,20 +74,19 @@ def group(runs: Sequence[Run]) -> tuple[list[Group], list[Run]]:
     for seeds in together.values():
         ordered = [same for _, same in sorted(seeds.items(), key=lambda item: item[0] or 0)]
         counted.append(tuple(same[-1] for same in ordered))
-        repeated.append(tuple(run for same in ordered for run in same[:-1]))
+        repeated.append(tuple(_repeating(run, same[-1]) for same in ordered for run in same[:-1]))
     names = _names([(*of, *more) for of, more in zip(counted, repeated, strict=True)])
     labels = _told_apart([" or ".join(dict.fromkeys(of.values())) for of in names], list(together))
-    groups = [
+    return [
         Group(label, of, settings, frozenset({*typed, *typed.values()}), more)
         for label, of, settings, typed, more in zip(
             labels, counted, _varying(counted), names, repeated, strict=True
         )
     ]
-    return groups, [
-        replace(run, left_out=f"it repeats seed {run.seed} of {together[_key(run)][run.seed][-1].path}")
-        for run in runs
-        if run is not together[_key(run)][run.seed][-1]
-    ]
+
+
+def _repeating(run: Run, counted: Run) -> Run:
+    return replace(run, left_out=f"it repeats seed {run.seed} of {counted.path}")
 
 
 def mixed(groups: Sequence[Group]) -> list[str]:

@@ -1,7 +1,6 @@
 """What the page shows, as plain containers."""
 
 import base64
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,6 @@ from zoo.runs.predictions import read_split
 
 _SAMPLES, _LONGEST = 24, 600
 """Test items whose predictions are shown, and characters of a text."""
-_STAR = re.compile(r"^\* (?=the best)")
 _PICTURE_BYTES = 6 * 2**20
 """Pictures that a page holds, in all: of the baseline first, then of the best groups."""
 
@@ -27,8 +25,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         comparison: of runs whose folders may hold curves, predictions and pictures; what is damaged is left
             out, and a note says so.
     """
-    # what a star marks in a terminal is marked by the style here
-    notes = [_STAR.sub("Bold and green: ", line) for line in table.notes(comparison, complete=True)]
+    notes = table.notes(comparison, complete=True, mark="Bold and green:")
     shown = table.columns(comparison, complete=True)
     order = _order(comparison)
     curves = _curves(comparison.rows, notes)

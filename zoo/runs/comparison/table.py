@@ -118,10 +118,10 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
     return [one for one in found if any(one.cells)]
 
 
-def notes(comparison: Comparison, *, complete: bool = False) -> list[str]:
-    """What stands below the table that `columns` gives."""
+def notes(comparison: Comparison, *, complete: bool = False, mark: str = _BEST) -> list[str]:
+    """What stands below the table that `columns` gives, of which `mark` says how it shows the best."""
     rows = comparison.rows
-    lines = [f"{_BEST} the best of its column; differences are from {comparison.baseline.group.label}"]
+    lines = [f"{mark} the best of its column; differences are from {comparison.baseline.group.label}"]
     number = len(comparison.settings)
     if number > _MOST_SETTINGS and not complete:
         hidden = number - _MOST_SETTINGS
@@ -136,8 +136,8 @@ def notes(comparison: Comparison, *, complete: bool = False) -> list[str]:
         most = max(row.scores[comparison.metric].n for row in rows)
         if any(seeds and len(seeds) < most for seeds in pairs):
             lines.append("95 % (seeds): of the difference over these seeds alone, which may be fewer than n")
-    several = [row.group.label for row in rows if len(row.group.seeds) > 1 and not row.seeds]
-    alike = [label for label in several if label != comparison.baseline.group.label]
+    others = [row for row in rows if row is not comparison.baseline and len(row.group.seeds) > 1]
+    alike = [row.group.label for row in others if not row.seeds]
     if alike and len(comparison.baseline.group.seeds) > 1:
         lines.append(f"no p over seeds: every seed shows the same difference: {', '.join(alike)}")
     lines += comparison.notes
@@ -214,8 +214,7 @@ def markdown(comparison: Comparison) -> str:
         cells = ((_escaped(column.cells[number]), column.best[number]) for column in shown)
         lines.append([f"**{cell}**" if best else cell for cell, best in cells])
     text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    below = [line.replace(f"{_BEST} the best", "Bold: the best") for line in notes(comparison)]
-    text += "\n" + "".join(f"- {_escaped(line)}\n" for line in below)
+    text += "\n" + "".join(f"- {_escaped(line)}\n" for line in notes(comparison, mark="Bold:"))
     if comparison.left_out:
         text += f"\nLeft out ({len(comparison.left_out)}):\n\n"
         text += "".join(f"- {_escaped(line)}\n" for line in left_out(comparison.left_out))
