@@ -12,6 +12,7 @@ from zoo.attention.rotary import Rotary
 from zoo.attention.scores import ScaledDot, Score
 from zoo.attention.selections import Selection, Soft
 from zoo.attention.shield import broken_queries, shield, spoil
+from zoo.kernels import Linear
 
 
 class MultiHeadAttention(nn.Module):
@@ -87,10 +88,10 @@ class MultiHeadAttention(nn.Module):
         )
         uses_query = self.attention.score.uses_query or self.attention.selection.uses_query
         # What nothing looks at is not projected: parameters without a gradient stop distributed training.
-        self.W_Q = nn.Linear(query_size, heads * d_k, bias=bias) if uses_query else None
-        self.W_K = nn.Linear(key_size, heads * d_k, bias=bias) if self.attention.score.uses_keys else None
-        self.W_V = nn.Linear(value_size, heads * d_v, bias=bias)
-        self.W_O = nn.Linear(heads * d_v, query_size, bias=bias)
+        self.W_Q = Linear(query_size, heads * d_k, bias=bias) if uses_query else None
+        self.W_K = Linear(key_size, heads * d_k, bias=bias) if self.attention.score.uses_keys else None
+        self.W_V = Linear(value_size, heads * d_v, bias=bias)
+        self.W_O = Linear(heads * d_v, query_size, bias=bias)
         for projection in (self.W_Q, self.W_K, self.W_V, self.W_O):
             if projection is not None:
                 nn.init.xavier_uniform_(projection.weight)

@@ -4,7 +4,8 @@ import math
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional
+
+from zoo.kernels import linear
 
 
 class Projection(nn.Module):
@@ -36,6 +37,6 @@ class Projection(nn.Module):
     def forward(self, inputs: Tensor) -> Tensor:
         """Maps `(*lead, N, input_size)` to `(*lead, N, output_size)`."""
         if self.weight.ndim == 2:
-            return functional.linear(inputs, self.weight, self.bias)
+            return linear(inputs, self.weight, self.bias)
         outputs = inputs @ self.weight.mT
         return outputs if self.bias is None else outputs + self.bias

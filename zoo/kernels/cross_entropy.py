@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from zoo.kernels.onednn import linear
 from zoo.kernels.precision import at_least_float32, autocast_dtype
 
 _ROWS = 256
@@ -58,7 +59,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
         for start in range(0, len(features), _ROWS):
             rows = slice(start, start + _ROWS)
             label = labels[rows, None]
-            scores = torch.mm(features[rows], matrix.mT).to(exact)
+            scores = linear(features[rows], matrix).to(exact)
             if bias is not None:
                 scores += bias
             scores -= scores.amax(-1, keepdim=True)
@@ -72,8 +73,8 @@ class _LinearCrossEntropy(torch.autograd.Function):
             if bias_gradient is not None:
                 bias_gradient += slopes.sum(0)
             slopes = slopes.to(features.dtype)
-            gradients[0][rows] = torch.mm(slopes, matrix)
-            gradients[1].add_(torch.mm(slopes.mT, features[rows]))
+            gradients[0][rows] = linear(slopes, matrix.mT)
+            gradients[1].add_(linear(slopes.mT, features[rows].mT))
         ctx.save_for_backward(*gradients, bias_gradient)
         ctx.dtypes = weight.dtype, None if bias is None else bias.dtype
         return loss

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
+from zoo.kernels.onednn import linear
 from zoo.kernels.precision import autocast_dtype
 
 Steps = list[tuple[Tensor, Tensor]]
@@ -57,7 +58,7 @@ class _Before(Function):
             torch.cat([row.flatten(0, -2) for row in rows]) for rows in zip(*ctx.steps, strict=True)
         )
         ctx.steps.clear()
-        return gradients.mT @ inputs, None
+        return linear(gradients.mT, inputs.mT), None
 
 
 class _Step(Function):
@@ -67,11 +68,11 @@ class _Step(Function):
     def forward(ctx: Any, x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
         ctx.save_for_backward(x, weight)
         ctx.steps = steps
-        return x @ weight.mT
+        return linear(x, weight)
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         x, weight = ctx.saved_tensors
         ctx.steps.append((gradient, x))
-        return gradient @ weight, None, None
+        return linear(gradient, weight.mT), None, None

@@ -3,6 +3,7 @@
 from torch import Tensor, nn
 
 from zoo.compiling import compilable
+from zoo.kernels import Linear
 from zoo.networks.ram import Recognised
 from zoo.spec import DataSpec
 
@@ -36,11 +37,11 @@ class FullyConnected(WholeImage):
         image = spec.images
         self.layers = nn.Sequential(
             nn.Flatten(),
-            nn.Linear(image.channels * image.height * image.width, hidden_size),
+            Linear(image.channels * image.height * image.width, hidden_size),
             nn.ReLU(),
-            nn.Linear(hidden_size, hidden_size),
+            Linear(hidden_size, hidden_size),
             nn.ReLU(),
-            nn.Linear(hidden_size, len(image.classes)),
+            Linear(hidden_size, len(image.classes)),
         )
 
 
@@ -79,7 +80,7 @@ class Convolutional(WholeImage):
             nn.Conv2d(image.channels, filters, filter_size, stride),
             nn.ReLU(),
             nn.Flatten(),
-            nn.Linear(filters * rows * columns, hidden_size),
+            Linear(filters * rows * columns, hidden_size),
             nn.ReLU(),
-            nn.Linear(hidden_size, len(image.classes)),
+            Linear(hidden_size, len(image.classes)),
         )

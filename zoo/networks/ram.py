@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from zoo.attention import GlimpseSensor, LocationPolicy, Look
 from zoo.attention.glimpse import ImageMemory, useful_scales
 from zoo.compiling import compilable
+from zoo.kernels import Linear
 from zoo.networks.recurrent import RecurrentLayer, State
 from zoo.spec import DataSpec
 
@@ -34,8 +35,8 @@ class GlimpseNetwork(nn.Module):
 
     def __init__(self, *, glimpse_size: int, hidden_size: int, output_size: int) -> None:
         super().__init__()
-        self.what, self.where = nn.Linear(glimpse_size, hidden_size), nn.Linear(2, hidden_size)
-        self.join_what, self.join_where = (nn.Linear(hidden_size, output_size) for _ in range(2))
+        self.what, self.where = Linear(glimpse_size, hidden_size), Linear(2, hidden_size)
+        self.join_what, self.join_where = (Linear(hidden_size, output_size) for _ in range(2))
         for layer in (self.what, self.where, self.join_what, self.join_where):
             nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
             nn.init.zeros_(layer.bias)
@@ -132,7 +133,7 @@ class RecurrentAttentionModel(nn.Module):
         )
         self.core = recurrent(input_size=hidden_size, hidden_size=hidden_size)
         self.policy = policy(state_size=hidden_size)
-        self.action = nn.Linear(hidden_size, len(image.classes))
+        self.action = Linear(hidden_size, len(image.classes))
 
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
         """Looks at still images `(B, C, H, W)`, M = `episodes` times at each, and names them at the end.

@@ -13,6 +13,8 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
+from zoo.kernels import linear
+
 State = tuple[Tensor, ...]
 
 
@@ -110,7 +112,8 @@ class Rectified(Recurrent):
 
     def step(self, inputs: Tensor, state: State) -> State:
         """See `Recurrent`."""
-        return (torch.rnn_relu_cell(inputs, state[0], *_weights(self.layer)),)
+        of_input, of_state, input_bias, state_bias = _weights(self.layer)
+        return ((linear(inputs, of_input, input_bias) + linear(state[0], of_state, state_bias)).relu(),)
 
 
 def _weights(layer: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -22,6 +22,7 @@ from zoo.attention import Attended, Attention, Memory, Score, Selection
 from zoo.batch import Padded
 from zoo.compiling import compilable
 from zoo.decoding import Step
+from zoo.kernels import Linear
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
 from zoo.spec import DataSpec
@@ -164,7 +165,7 @@ class Decoder(nn.Module, ABC):
             layers=sizes.layers,
             dropout=sizes.dropout,
         )
-        self.bridge = nn.Linear(sizes.hidden_size, sizes.layers * self.stack.parts * sizes.hidden_size)
+        self.bridge = Linear(sizes.hidden_size, sizes.layers * self.stack.parts * sizes.hidden_size)
         self.dropout = nn.Dropout(sizes.dropout)
 
     def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
@@ -247,7 +248,7 @@ class BahdanauDecoder(AttentionDecoder):
     def __init__(self, *, sizes: Sizes, attention: Mapping[str, Callable[..., nn.Module]]) -> None:
         hidden_size, embedding_size = sizes.hidden_size, sizes.embedding_size
         super().__init__(sizes=sizes, input_size=embedding_size + hidden_size, attention=attention)
-        self.readout = nn.Linear(2 * hidden_size + embedding_size, 2 * embedding_size)
+        self.readout = Linear(2 * hidden_size + embedding_size, 2 * embedding_size)
         self.feature_size = embedding_size
 
     @compilable
@@ -306,7 +307,7 @@ class LuongDecoder(AttentionDecoder):
         fed = hidden_size if input_feeding else 0
         super().__init__(sizes=sizes, input_size=sizes.embedding_size + fed, attention=attention)
         self.input_feeding = input_feeding
-        self.combine = nn.Linear(2 * hidden_size, hidden_size)
+        self.combine = Linear(2 * hidden_size, hidden_size)
         self.feature_size = hidden_size
 
     def init_state(self, source: Source) -> DecoderState:
@@ -419,8 +420,8 @@ class Seq2Seq(nn.Module):
         self.project: nn.Module = nn.Identity()
         feature_size = self.decoder.feature_size
         if tie_embeddings and feature_size != embedding_size:
-            self.project, feature_size = nn.Linear(feature_size, embedding_size, bias=False), embedding_size
-        self.output = nn.Linear(feature_size, target.size)
+            self.project, feature_size = Linear(feature_size, embedding_size, bias=False), embedding_size
+        self.output = Linear(feature_size, target.size)
         for embedding in (self.embed_source, self.embed_target):
             # Unit-variance embeddings (torch's default) would make tied logits far too large.
             nn.init.normal_(embedding.weight, std=embedding_size**-0.5)

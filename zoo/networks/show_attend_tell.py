@@ -22,7 +22,7 @@ from zoo.attention import Attended, Location, Memory
 from zoo.batch import Padded
 from zoo.compiling import compilable
 from zoo.decoding import Step
-from zoo.kernels import Dropout, RepeatedLinear
+from zoo.kernels import Dropout, Linear, RepeatedLinear
 from zoo.kernels.precision import autocast_dtype
 from zoo.networks.decoded import Decoded
 from zoo.networks.encoders import ImageEncoder
@@ -125,10 +125,10 @@ class LstmDecoder(CaptionDecoder):
         super().__init__()
         D, m, n, _ = sizes
         self.feature_size, self.query_size = m, n
-        self.f_init_c, self.f_init_h = nn.Linear(D, n), nn.Linear(D, n)
-        self.T_y, self.T_hz = nn.Linear(m, 4 * n), nn.Linear(n + D, 4 * n, bias=False)
-        self.f_beta = nn.Linear(n, 1)
-        self.L_h, self.L_z = nn.Linear(n, m), nn.Linear(D, m, bias=False)
+        self.f_init_c, self.f_init_h = Linear(D, n), Linear(D, n)
+        self.T_y, self.T_hz = Linear(m, 4 * n), Linear(n + D, 4 * n, bias=False)
+        self.f_beta = Linear(n, 1)
+        self.L_h, self.L_z = Linear(n, m), Linear(D, m, bias=False)
         self.dropout = Dropout(sizes.dropout)
 
     @abstractmethod
@@ -364,7 +364,7 @@ class ShowAttendTell(nn.Module):
         self.query_size = self.decoder.query_size
         self.E = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
         self.project = nn.Identity()
-        self.output = nn.Linear(self.decoder.feature_size, spec.target.size)  # L_o
+        self.output = Linear(self.decoder.feature_size, spec.target.size)  # L_o
         # Unit variance (torch's default) would let the words alone decide, by equation 7, which comes next.
         nn.init.normal_(self.E.weight, std=embedding_size**-0.5)
 

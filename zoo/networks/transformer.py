@@ -18,7 +18,7 @@ from zoo.attention import Attended, Memory, MultiHeadAttention, Score, Selection
 from zoo.batch import Padded
 from zoo.compiling import compilable
 from zoo.decoding import Step
-from zoo.kernels import Dropout
+from zoo.kernels import Dropout, Linear
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.positions import Positions
 from zoo.spec import DataSpec
@@ -109,7 +109,7 @@ class FeedForward(nn.Sequential):
 
     def __init__(self, settings: Settings) -> None:
         inner, outer = settings.feed_forward_size, settings.model_size
-        W_1, W_2 = nn.Linear(outer, inner), nn.Linear(inner, outer)
+        W_1, W_2 = Linear(outer, inner), Linear(inner, outer)
         for layer in (W_1, W_2):
             nn.init.xavier_uniform_(layer.weight)
             nn.init.zeros_(layer.bias)
@@ -428,7 +428,7 @@ class Transformer(nn.Module):
         self.decoder = TransformerDecoder(settings, layers=decoder_layers, memory_size=model_size)
         self.dropout = Dropout(dropout)
         self.project = nn.Identity()
-        self.output = nn.Linear(model_size, target.size, bias=False)
+        self.output = Linear(model_size, target.size, bias=False)
         for matrix in (self.embed_source, self.embed_target, self.output):
             nn.init.normal_(matrix.weight, std=model_size**-0.5)
         if tie_embeddings:

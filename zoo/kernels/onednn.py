@@ -1,0 +1,82 @@
+"""A linear map in float32 by the faster of the two libraries for matrix products that torch carries.
+
+On a CPU torch multiplies float32 matrices with MKL, which leaves the wide registers (AVX-512) of processors
+by AMD unused. oneDNN, with which torch convolves, needs half the time there. Both round alike; their sums run
+in another order (benchmarks/linear.py).
+"""
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.autograd.function import Function
+from torch.nn import functional
+
+_FEWEST_MULTIPLICATIONS = 2**21
+"""With fewer the way to oneDNN takes longer than it saves (benchmarks/linear.py)."""
+
+
+class Linear(nn.Linear):
+    """`torch.nn.Linear`, twice as fast in float32 on AMD's processors with AVX-512."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """Maps `(*, in_features)` to `(*, out_features)`."""
+        return linear(input, self.weight, self.bias)
+
+
+def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
+    """`x Wᵀ + b`, what `torch.nn.functional.linear` gives but for the last bits.
+
+    Args:
+        x: `(*, input_size)`.
+        weight: W, `(output_size, input_size)`.
+        bias: b, `(output_size,)`.
+    """
+    # Compiled, torch chooses among both by itself; under autocast it takes oneDNN, in half precision.
+    if torch.compiler.is_compiling() or not _pays(x, weight) or torch.is_autocast_enabled("cpu"):
+        return functional.linear(x, weight, bias)
+    y: Tensor = _Linear.apply(x.flatten(0, -2), weight, bias)
+    return y.view(*x.shape[:-1], len(weight))
+
+
+class _Linear(Function):
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        ctx.save_for_backward(x, weight)
+        y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        x, weight = ctx.saved_tensors
+        of_x, of_weight, of_bias = ctx.needs_input_grad
+        return (
+            linear(gradient, weight.mT) if of_x else None,
+            linear(gradient.mT, x.mT) if of_weight else None,
+            gradient.sum(0) if of_bias else None,
+        )
+
+
+def _pays(x: Tensor, weight: Tensor) -> bool:
+    """Whether oneDNN multiplies these, and is the faster one."""
+    return (
+        x.dtype == weight.dtype == torch.float32
+        and x.device.type == weight.device.type == "cpu"
+        and x.ndim > 1
+        and weight.ndim == 2
+        and x.shape[-1] == weight.shape[-1]  # else torch's own message
+        and x.numel() * len(weight) >= _FEWEST_MULTIPLICATIONS
+        and _mkl_is_slow()
+    )
+
+
+@cache
+def _mkl_is_slow() -> bool:
+    """Whether MKL leaves half of this processor unused, and torch has oneDNN's product."""
+    if not hasattr(torch.cpu, "get_capabilities") or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
+        return False  # another version of torch
+    processor = torch.cpu.get_capabilities()
+    by_amd = str(processor.get("cpu_name", "")).startswith("AMD")
+    wide = torch.backends.cpu.get_cpu_capability() == "AVX512"
+    return by_amd and wide and torch.backends.mkl.is_available() and torch.backends.mkldnn.is_available()
