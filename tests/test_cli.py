@@ -139,6 +139,7 @@ def test_mistakes_in_pictures_are_found_before_the_work(
     first, picture = runs / "first", tmp_path / "a.png"
     assert "has no attention" in _fails_late("predict", runs / "without", "abc", "--plot", picture)
     monkeypatch.setattr("zoo.loading.load", None)
+    assert "the one given is empty" in _fails("predict", first, "", "--plot", picture)
     assert "draws one sentence, got 2" in _fails("predict", first, "-", "--plot", picture, stdin=b"a\nb\n")
     assert "nowhere does not exist" in _fails("predict", first, "a", "--plot", tmp_path / "nowhere" / "a.png")
     assert "a.dog" in _fails("predict", first, "a", "--plot", tmp_path / "a.dog")

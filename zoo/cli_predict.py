@@ -90,6 +90,8 @@ def predict(
 
         if plot is not None:  # before the long work
             check_picture(plot)
+            if texts == [""]:
+                raise ValueError("--plot draws one sentence, and the one given is empty")
             if len(texts) != 1 or not texts[0]:
                 raise ValueError(f"--plot draws one sentence, got {sum(map(bool, texts))}")
         otherwise = _not_for_pictures(sentence, file)

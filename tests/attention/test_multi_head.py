@@ -299,6 +299,16 @@ def test_any_leading_axes() -> None:
     assert nested.weights.shape == (2, 3, HEADS, QUERIES, KEYS)
 
 
+@pytest.mark.parametrize("fewest", [1, 100])
+def test_one_query_may_be_asked_of_many_memories(fewest: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the fused kernel as by plain products."""
+    monkeypatch.setattr("zoo.attention.fused._FEWEST_KEYS_ON_A_CPU", fewest)
+    attention, query = build(), randn(1, QUERIES, SIZE, seed=3)
+    memory = attention.prepare(randn(2, KEYS, SIZE), keep_mask=masks()["padding"])
+    alone = attention(query, memory, weights=False).context
+    equal(alone, attention(query.expand(2, -1, -1), memory).context)
+
+
 def test_a_cache_grows_by_extend() -> None:
     """Token by token = all at once under a causal mask, with and without rotary positions."""
     for rotary in (None, Rotary):
@@ -347,6 +357,9 @@ class TestRotary:
         (lambda: build(head_key_size=0), "head_key_size must be at least 1, got 0"),
         (lambda: build(head_value_size=0), "head_value_size must be at least 1, got 0"),
         (lambda: MultiHeadAttention(query_size=0, heads=2), "query_size must be at least 1, got 0"),
+        (lambda: build(key_size=0), "key_size must be at least 1, got 0"),
+        (lambda: build(value_size=-1), "value_size must be at least 1, got -1"),
+        (lambda: build(dropout=float("nan")), "dropout must be from 0 to 1, got nan"),
         (lambda: build().prepare(randn(2, KEYS, 5)), "key_size=8, given keys of size 5"),
         (
             lambda: build(key_size=5).prepare(randn(2, KEYS, 5), randn(2, KEYS, 4)),
@@ -365,6 +378,10 @@ class TestRotary:
         (
             lambda: build()(randn(2, 3, 8), build().prepare(randn(2, KEYS, 8), keep_mask=masks()["causal"])),
             "keep_mask is for 5 queries, given 3",
+        ),
+        (
+            lambda: build()(randn(3, QUERIES, 8), build().prepare(randn(2, KEYS, 8))),
+            "queries (3, 5, 8) and a memory of (2,) differ in their leading axes",
         ),
     ],
 )

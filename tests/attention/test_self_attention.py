@@ -242,6 +242,30 @@ def test_a_selection_whose_steps_have_a_state_is_read_all_at_once() -> None:
         attention.init_memory(randn(2, 1, SIZE))
 
 
+def test_what_sees_ahead_has_no_steps() -> None:
+    with pytest.raises(ValueError, match="needs causal=True"):
+        build(causal=False, window=None).init_memory(randn(2, 1, SIZE))
+
+
+@every_direction
+@pytest.mark.gpu
+def test_the_compiled_kernel_is_the_slices_on_a_gpu(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outputs and gradients, with padding, at two lengths."""
+    attention = build(causal=causal, window=3, rotary=Rotary).float().cuda()
+    for size in (40, 300):
+        keep = padding_mask(torch.tensor([size, 23]), size)[:, 0].cuda()
+        found = []
+        for devices in (("cuda",), ()):
+            monkeypatch.setattr("zoo.attention.flexible._devices", devices)
+            inputs = randn(2, size, SIZE).float().cuda().requires_grad_()
+            context = attention(inputs, keep, weights=False).context
+            (context * keep.unsqueeze(-1)).square().sum().backward()
+            found.append((context.detach(), inputs.grad))
+        assert not flexible._refused
+        for by_kernel, by_slices in zip(*found, strict=True):
+            torch.testing.assert_close(by_kernel, by_slices, rtol=1e-3, atol=1e-4)
+
+
 def test_every_parameter_of_a_window_learns() -> None:
     attention = build(causal=False, window=2).train()
     attention(leaf(randn(2, 70, SIZE)), weights=False).context.square().sum().backward()

@@ -115,3 +115,28 @@ def test_a_test_and_a_sanity_check_use_what_they_are_given(fit: Fit, tmp_path: P
 def test_one_checkpoint_is_no_mean() -> None:
     with pytest.raises(ValueError, match="checkpoints must be at least 2, got 1"):
         CheckpointAveraging(checkpoints=1)
+
+
+def test_weights_with_two_names_are_kept_once() -> None:
+    """Embeddings that are tied to the output would fill every checkpoint three times."""
+
+    class Tied(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding, self.output = nn.Embedding(3, 2), nn.Linear(2, 3)
+            self.output.weight = self.embedding.weight
+
+    trainer: Any = SimpleNamespace(state=SimpleNamespace(fn="fit"), sanity_checking=False, global_step=4)
+    module: Any = Tied()
+    averaging, checkpoint = CheckpointAveraging(checkpoints=2), {"state_dict": module.state_dict()}
+    for trainer.global_step in (4, 8):
+        averaging.on_validation_start(trainer, module)
+        averaging.on_validation_end(trainer, module)
+    averaging.on_save_checkpoint(trainer, module, checkpoint)
+    for weights in (
+        *averaging.state_dict()["kept"].values(),
+        checkpoint["state_dict"],
+        checkpoint["trained_weights"],
+    ):
+        assert set(weights) == {"embedding.weight", "output.weight", "output.bias"}
+        assert weights["embedding.weight"] is weights["output.weight"]

@@ -336,6 +336,11 @@ def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
             ["experiment=dates_luong", "scheduler=vaswani"],
             "scheduler.model_size: Vaswani takes a whole number, got null",
         ),
+        (
+            ["scheduler=vaswani", "optimizer.lr=1e-3"],
+            "optimizer.lr: 0.001 makes 8.8e-06 the highest rate of scheduler=vaswani, which multiplies it "
+            "with (model_size * warmup_steps)^-0.5: the paper has optimizer.lr=1",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -23,7 +23,7 @@ OF_WANDB = "sweep/wandb_"
 CHOICES = [path for path in FILES if path.as_posix() != "train" and not path.as_posix().startswith(OF_WANDB)]
 NEEDS = {
     "scheduler/cosine": ["trainer.max_steps=1000"],
-    "scheduler/vaswani": ["model=transformer"],
+    "scheduler/vaswani": ["model=transformer", "optimizer.lr=1"],
     "data/image_folder": ["model=ram", "data.images.path={pictures}"],
     "data/parallel": [f"data.train=[{CONF}/train.yaml,{CONF}/data/dates.yaml]"],  # are there; none is read
     "task/recognition": ["model=ram"],

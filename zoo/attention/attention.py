@@ -98,7 +98,7 @@ class Attention(nn.Module):
                 f"{type(self.score).__name__} has query_size={self.score.query_size}, given a query of size "
                 f"{query.shape[-1]}"
             )
-        check_queries(query.shape[-2], memory)
+        check_queries(query, memory, memory.values.shape[:-2])
         return spoil(self.read(query, memory, state), broken_queries(memory))
 
     def read(self, query: Tensor, memory: Memory, state: Tensor | None) -> Attended:
@@ -158,13 +158,25 @@ def checked_mask(keep_mask: Tensor | None, keys: Tensor) -> Tensor | None:
     return keep_mask
 
 
-def check_queries(queries: int, memory: Memory) -> None:
-    """Refuses a memory whose mask is for another number of queries.
+def check_queries(query: Tensor, memory: Memory, lead: torch.Size) -> None:
+    """Refuses queries `(*lead, Q, Dq)` that are not for this memory.
+
+    Args:
+        query: what is asked.
+        memory: what is read.
+        lead: the memory's leading axes, without one of heads.
 
     Raises:
-        ValueError: has both numbers.
+        ValueError: the leading axes differ, or the memory's mask is for another number of queries; has both.
     """
-    if memory.keep_mask is not None and memory.keep_mask.shape[-2] not in (1, queries):
+    if query.shape[:-2] != lead:
+        try:
+            torch.broadcast_shapes(query.shape[:-2], lead)
+        except RuntimeError:
+            raise ValueError(
+                f"queries {tuple(query.shape)} and a memory of {tuple(lead)} differ in their leading axes"
+            ) from None
+    if memory.keep_mask is not None and memory.keep_mask.shape[-2] not in (1, query.shape[-2]):
         raise ValueError(
-            f"the memory's keep_mask is for {memory.keep_mask.shape[-2]} queries, given {queries}"
+            f"the memory's keep_mask is for {memory.keep_mask.shape[-2]} queries, given {query.shape[-2]}"
         )

@@ -36,7 +36,9 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor
         `(*lead, Q, Dv)`.
     """
     assert isinstance(attention.selection, Soft)
-    (keys, values, mask, _), lead, empty = memory, query.shape[:-3], None
+    (keys, values, mask, _), empty = memory, None
+    lead = torch.broadcast_shapes(query.shape[:-3], values.shape[:-3])
+    query, keys, values = (tensor.expand(*lead, *tensor.shape[-3:]) for tensor in (query, keys, values))
     on_cpu = query.device.type == "cpu"
     if on_cpu:
         # In bfloat16 the backward pass of a CPU's kernel takes many times as long as in float32.

@@ -67,6 +67,8 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         sizes = {
             "query_size": query_size,
+            "key_size": key_size,
+            "value_size": value_size,
             "heads": heads,
             "head_key_size": head_key_size,
             "head_value_size": head_value_size,
@@ -153,7 +155,7 @@ class MultiHeadAttention(nn.Module):
         """
         if query.shape[-1] != self.query_size:
             raise ValueError(f"query_size={self.query_size}, given a query of size {query.shape[-1]}")
-        check_queries(query.shape[-2], memory)
+        check_queries(query, memory, memory.values.shape[:-3])
         heads = self.project_query(query, first=memory.values.shape[-2] - query.shape[-2])
         broken = broken_queries(memory)
         read = self.read(heads, memory, state, weights=weights)

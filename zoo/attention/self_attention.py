@@ -75,8 +75,10 @@ class SelfAttention(nn.Module):
         """The empty memory before the first step, for inputs like `(*lead, 1, D)`.
 
         Raises:
-            ValueError: the selection has a state of its own.
+            ValueError: positions see those behind them, or the selection has a state of its own.
         """
+        if not self.causal:
+            raise ValueError("a step sees nothing ahead: SelfAttention needs causal=True")
         memory = self.attention.prepare(inputs[..., :0, :])
         if self.attention.init_state(memory) is not None:
             name = type(self.attention.attention.selection).__name__

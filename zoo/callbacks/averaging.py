@@ -1,5 +1,6 @@
 """The mean of the last checkpoints is what is validated, kept and tested."""
 
+from collections.abc import Callable
 from typing import Any
 
 import lightning.pytorch as pl
@@ -42,9 +43,7 @@ class CheckpointAveraging(Callback):
         if trainer.state.fn != "fit" or trainer.sanity_checking:
             return
         # In the host's memory, where those of a checkpoint are, too: a GPU has better uses for its own.
-        self._trained = {
-            name: value.detach().to("cpu", copy=True) for name, value in pl_module.state_dict().items()
-        }
+        self._trained = _copied(pl_module.state_dict(keep_vars=True))
         self._kept[trainer.global_step] = self._trained  # a validation that is done again counts once
         for step in sorted(self._kept)[: -self.checkpoints]:
             del self._kept[step]
@@ -66,8 +65,7 @@ class CheckpointAveraging(Callback):
     ) -> None:
         """A validation's checkpoint has the mean, and beside it what training goes on with."""
         if self._mean is not None:
-            own = self._trained or checkpoint["state_dict"]
-            checkpoint[_KEY] = {name: value.clone() for name, value in own.items()}
+            checkpoint[_KEY] = _copied(self._trained or pl_module.state_dict(keep_vars=True))
             checkpoint["state_dict"] = self._mean
 
     def on_load_checkpoint(
@@ -86,10 +84,26 @@ class CheckpointAveraging(Callback):
         self._kept = dict(state_dict["kept"])
 
 
+def _copied(weights: Weights) -> Weights:
+    """In the host's memory."""
+    return _each_once(weights, lambda name: weights[name].detach().to("cpu", copy=True))
+
+
 def _mean(weights: list[Weights]) -> Weights:
     """Of numbers; what counts something is the newest."""
     newest = weights[-1]
-    return {
-        name: torch.stack([one[name] for one in weights]).mean(0) if value.is_floating_point() else value
-        for name, value in newest.items()
-    }
+
+    def mean(name: str) -> Tensor:
+        numbers = newest[name].is_floating_point()
+        return torch.stack([one[name] for one in weights]).mean(0) if numbers else newest[name]
+
+    return _each_once(newest, mean)
+
+
+def _each_once(weights: Weights, make: Callable[[str], Tensor]) -> Weights:
+    """`make` for each name; those of one tensor, as tied embeddings have it, share what is made of it."""
+    made: dict[int, Tensor] = {}
+    for name, value in weights.items():
+        if id(value) not in made:
+            made[id(value)] = make(name)
+    return {name: made[id(value)] for name, value in weights.items()}

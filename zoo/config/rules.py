@@ -1,5 +1,6 @@
 """What parts of a configuration ask of each other. A rule yields the problems it sees; RULES lists all."""
 
+import math
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -26,9 +27,14 @@ from zoo.runs.leases import gpus_wanted
 from zoo.runs.metrics import MetricsFile
 from zoo.tasks.captioning import CaptioningTask
 from zoo.tasks.recognition import RecognitionTask
+from zoo.tasks.schedules import Vaswani
 from zoo.tasks.translation import TranslationTask
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
+
+
+_SMALLEST_RATE = 1e-5
+"""With a lower one from the first step to the last a new model learns nothing."""
 
 
 def _target(node: Any) -> type | None:
@@ -260,6 +266,19 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
         yield Problem("trainer", f"training would never end: give one of {', '.join(limits)}")
 
 
+def the_rate_moves_something(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """The schedule of Vaswani et al. scales a rate of 1; others have the highest one as `optimizer.lr`."""
+    scheduler, rate = config.get("scheduler"), config["optimizer"].get("lr")
+    if scheduler and _target(scheduler) is Vaswani and rate and scheduler["model_size"]:
+        highest = rate / math.sqrt(scheduler["model_size"] * scheduler["warmup_steps"])
+        if 0 < highest < _SMALLEST_RATE:
+            yield Problem(
+                "optimizer.lr",
+                f"{rate} makes {highest:.1e} the highest rate of scheduler=vaswani, which multiplies it with"
+                " (model_size * warmup_steps)^-0.5: the paper has optimizer.lr=1",
+            )
+
+
 def parts_are_no_batches(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Lightning counts what a device computes at once, of which several may make a step."""
     trainer = config["trainer"]
@@ -430,6 +449,7 @@ RULES: tuple[Rule, ...] = (
     callbacks_show_what_there_is,
     stored_features_are_the_encoders,
     budget_ends,
+    the_rate_moves_something,
     parts_are_no_batches,
     there_is_what_compiles,
     device_is_there,

@@ -13,7 +13,18 @@ class Dropout(nn.Dropout):
 
     There torch draws a number of its own for every element, on one core. Here each draw of 64 bits decides
     about four elements, 16 bits each, so p is kept to 1/131,072.
+
+    Args:
+        p: the share that is dropped.
+
+    Raises:
+        ValueError: it is no share.
     """
+
+    def __init__(self, p: float) -> None:
+        if not 0 <= p <= 1:  # torch lets NaN pass
+            raise ValueError(f"dropout must be from 0 to 1, got {p}")
+        super().__init__(p)
 
     def forward(self, input: Tensor) -> Tensor:
         """Drops elements of a tensor of any shape in training."""

@@ -31,7 +31,6 @@ from zoo.runs.sweep_record import RECORD, read_sweep
 _DRAWN = "multi30k_"
 """Beginning of the recipes in the figures: they share a test set."""
 _LONGEST_NAME = 120
-_FIGURES = ("bleu_by_source_words", "learning_curve")
 
 
 def publish(runs: Sequence[Path], project: Path) -> None:
@@ -80,15 +79,21 @@ def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
         return
     lengths, curves = {}, {}
     for recipe, seeds in recipes.items():
-        label = recipe if len(seeds) == 1 else f"{recipe}, mean of {len(seeds)} seeds"
-        by_length, learning = ([seed[kind] for seed in seeds if kind in seed] for kind in _FIGURES)
-        lengths[label] = (
+
+        def named(count: int, recipe: str = recipe) -> str:
+            return recipe if count == 1 else f"{recipe}, mean of {count} seeds"
+
+        by_length = [seed["bleu_by_source_words"] for seed in seeds if "bleu_by_source_words" in seed]
+        # Minutes on other machines, or on more of its cores, are other minutes.
+        alike = [seed for seed in seeds if seed["machine"] == seeds[0]["machine"]]
+        learning = [seed["learning_curve"] for seed in alike if "learning_curve" in seed]
+        lengths[named(len(seeds))] = (
             by_length[0]["mean_length"],
             _mean([by["bleu"] for by in by_length]),
             by_length[0]["sentences"],
         )
         if learning:  # that of a run which was only tested may be gone
-            curves[label] = _mean_curve(learning)
+            curves[named(len(learning))] = _mean_curve(learning)
     title = "Multi30k test 2016: BLEU by source length"
     write_bytes(pictures / "bleu_by_length.png", png(draw_bleu_by_length(lengths, title=title)))
     if not curves:

@@ -232,12 +232,16 @@ def _by_configuration(rows: Iterable[Results]) -> dict[tuple[Any, ...], list[Res
     """The runs of each configuration, no seed twice; the recipe as it stands comes first."""
     groups: dict[tuple[Any, ...], list[Results]] = defaultdict(list)
     for row in rows:
-        groups[(row["config_hash"], row.get("test_hash"), row.get("vocabulary_hash"))].append(row)
+        groups[_configuration(row)].append(row)
     for key, group in groups.items():
         group.sort(key=_is_recipe, reverse=True)
         first = {row["seed"]: row for row in reversed(group)}
         groups[key] = [row for row in group if row is first[row["seed"]]]
     return dict(groups)
+
+
+def _configuration(row: Results) -> tuple[Any, ...]:
+    return row["config_hash"], row.get("test_hash"), row.get("vocabulary_hash")
 
 
 def _is_recipe(row: Results) -> bool:
@@ -281,10 +285,16 @@ def _table(rows: Sequence[Results]) -> str:
     heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
     speed = speed_unit(next(iter(groups.values()))[0]["per_second"])
     lines = [["run", "seeds", *heads, "parameters", "minutes", f"{speed}/s"]]
-    for group in groups.values():
+    names: dict[tuple[Any, ...], set[str]] = defaultdict(set)
+    for row in rows:
+        names[_configuration(row)].add(label(row, of=experiment))
+    for key, group in groups.items():
+        name = label(group[0], of=experiment)
+        # Two words may say the same; what says what the recipe says needs no word.
+        others = [] if _is_recipe(group[0]) else sorted(names[key] - {name})
         lines.append(
             [
-                label(group[0], of=experiment),
+                ", ".join([name, *others]),
                 _seeds(group),
                 *_cells(group, columns),
                 f"{group[0]['parameters']:,}",
