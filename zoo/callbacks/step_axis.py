@@ -13,8 +13,9 @@ class StepAxis(Callback):
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
         """For values of a training step, which also say the epoch."""
-        self._log(trainer, pl_module)
+        # To log what nobody writes would take 4 % of a small network's time.
         if trainer._logger_connector.should_update_logs:
+            self._log(trainer, pl_module)
             pl_module.log("epoch", float(trainer.current_epoch))
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
