@@ -86,8 +86,9 @@ def test_of_errors_the_lowest_is_best() -> None:
 def test_two_names_of_one_mechanism_are_two_rows() -> None:
     """Their runs are the same, and are not counted as seeds of one."""
     rows = [results("toy", 1, f"attention={name}", exact_match=0.5) for name in ("additive", "luong_concat")]
-    text = matrix([row | {"config_hash": "same"} for row in rows])
-    assert text.count("**0.500**") == 2
+    rows = [row | {"config_hash": "same"} for row in rows]
+    assert matrix(rows).count("**0.500**") == 2
+    assert "| attention=additive, attention=luong_concat | 1 |" in tables(rows), "one row, with both"
 
 
 def test_a_recipe_and_the_same_typed_are_one() -> None:

@@ -212,6 +212,18 @@ def test_seeds_that_stopped_at_different_times_share_a_curve(
     assert curves.call_args.args == ({"multi30k_a, mean of 2 seeds": ([0.75, 1.0], [0.25, 0.5])},)
 
 
+def test_minutes_are_those_of_one_machine(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curves = MagicMock(wraps=module.draw_learning_curve)
+    monkeypatch.setattr(module, "draw_learning_curve", curves)
+    for seed, cores in {1: 2, 2: 1, 3: 2}.items():
+        content = results(seed, 0.5, bleu_tok_lc=48.0) | {"machine": {**MACHINE, "cores": cores}}
+        run = make_run(tmp_path / f"{seed}", content | {"experiment": "multi30k_a"})
+        publish([run], project)
+    assert list(curves.call_args.args[0]) == ["multi30k_a, mean of 2 seeds"]
+
+
 def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: Path) -> None:
     for step in ("paper_2_more", "paper_1_base"):
         base = results(1, 0.5, name=step) | {"experiment": step}
