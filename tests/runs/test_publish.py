@@ -190,7 +190,7 @@ def test_translations_are_kept_by_length_and_drawn(
         "learning_curve.png",
     }
     minutes = ([0.5, 1.0], [0.25, 0.5])
-    mean, single = "multi30k_a, mean of 2 seeds", "multi30k_b"
+    mean, single = "multi30k_a, 2 seeds", "multi30k_b"
     assert curves.call_args.args == ({mean: minutes, single: minutes},)
     assert lengths.call_args.args[0][mean] == ([3.0], [pytest.approx(75.0)], [1.0])
 
@@ -209,7 +209,7 @@ def test_seeds_that_stopped_at_different_times_share_a_curve(
     rows = metrics.read_text(encoding="utf-8").replace("2,train/seconds,30.0", "2,train/seconds,60.0")
     metrics.write_text(rows + more, encoding="utf-8")
     publish(runs, project)
-    assert curves.call_args.args == ({"multi30k_a, mean of 2 seeds": ([0.75, 1.0], [0.25, 0.5])},)
+    assert curves.call_args.args == ({"multi30k_a, 2 seeds": ([0.75, 1.0], [0.25, 0.5])},)
 
 
 def test_minutes_are_those_of_one_machine(
@@ -221,7 +221,7 @@ def test_minutes_are_those_of_one_machine(
         content = results(seed, 0.5, bleu_tok_lc=48.0) | {"machine": {**MACHINE, "cores": cores}}
         run = make_run(tmp_path / f"{seed}", content | {"experiment": "multi30k_a"})
         publish([run], project)
-    assert list(curves.call_args.args[0]) == ["multi30k_a, mean of 2 seeds"]
+    assert list(curves.call_args.args[0]) == ["multi30k_a, 2 seeds"]
 
 
 def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: Path) -> None:

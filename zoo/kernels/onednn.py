@@ -36,16 +36,17 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     # Compiled, torch chooses among both by itself; under autocast it takes oneDNN, in half precision.
     if torch.compiler.is_compiling() or not _pays(x, weight) or torch.is_autocast_enabled("cpu"):
         return functional.linear(x, weight, bias)
-    y: Tensor = _Linear.apply(x.flatten(0, -2), weight, bias)
-    return y.view(*x.shape[:-1], len(weight))
+    if torch.is_grad_enabled():
+        y: Tensor = _Linear.apply(x.flatten(0, -2), weight, bias)
+        return y.view(*x.shape[:-1], len(weight))
+    return _product(x, weight, bias)
 
 
 class _Linear(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         ctx.save_for_backward(x, weight)
-        y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
-        return y
+        return _product(x, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
@@ -56,6 +57,11 @@ class _Linear(Function):
             linear(gradient.mT, x.mT) if of_weight else None,
             gradient.sum(0) if of_bias else None,
         )
+
+
+def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
+    return y
 
 
 def _pays(x: Tensor, weight: Tensor) -> bool:

@@ -27,6 +27,7 @@ from zoo.runs.pages import write_pages
 from zoo.runs.predictions import read_predictions
 from zoo.runs.status import StatusFile
 from zoo.runs.sweep_record import RECORD, read_sweep
+from zoo.runs.tables import machines
 
 _DRAWN = "multi30k_"
 """Beginning of the recipes in the figures: they share a test set."""
@@ -81,11 +82,11 @@ def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
     for recipe, seeds in recipes.items():
 
         def named(count: int, recipe: str = recipe) -> str:
-            return recipe if count == 1 else f"{recipe}, mean of {count} seeds"
+            return recipe if count == 1 else f"{recipe}, {count} seeds"
 
         by_length = [seed["bleu_by_source_words"] for seed in seeds if "bleu_by_source_words" in seed]
         # Minutes on other machines, or on more of its cores, are other minutes.
-        alike = [seed for seed in seeds if seed["machine"] == seeds[0]["machine"]]
+        alike = [seed for seed in seeds if machines([seed]) == machines(seeds[:1])]
         learning = [seed["learning_curve"] for seed in alike if "learning_curve" in seed]
         lengths[named(len(seeds))] = (
             by_length[0]["mean_length"],

@@ -149,7 +149,7 @@ def matrix(published: Sequence[Results]) -> str:
                 cell += f" (n = {fewer})" if place == 0 and 0 < fewer < most else ""
                 line.append(f"**{cell}**" if cell and means[name] == best else cell)
     shown = [row for found, _ in sets.values() for rows in found.values() for row in rows]
-    return f"\n{markdown(lines)}\n{_machines(shown)}.\n\n"
+    return f"\n{markdown(lines)}\n{machines(shown)}.\n\n"
 
 
 def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
@@ -252,7 +252,7 @@ def _seeds(group: Sequence[Results]) -> str:
     return ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"])))
 
 
-def _machines(rows: Sequence[Results]) -> str:
+def machines(rows: Sequence[Results]) -> str:
     """Each machine that one of the runs was made on, once."""
     found = dict.fromkeys(
         f"{machine['processor']}, {machine['cores']} core{'s' if machine['cores'] > 1 else ''},"
@@ -307,7 +307,7 @@ def _table(rows: Sequence[Results]) -> str:
     without = [line for group in groups.values() for line in _controls(group[:1], columns, _WITHOUT_MODEL)]
     lines += [line for number, line in enumerate(without) if line not in without[:number]]
     effects = _effects(list(groups.values()), columns)
-    return f"\n**`experiment={experiment}`** ({_machines(rows)})\n\n{markdown(lines)}{effects}"
+    return f"\n**`experiment={experiment}`** ({machines(rows)})\n\n{markdown(lines)}{effects}"
 
 
 def _cells(
