@@ -363,7 +363,7 @@ class ShowAttendTell(nn.Module):
         _check_places(self.decoder, *self.encoder.grid_size(spec.images.height, spec.images.width))
         self.query_size = self.decoder.query_size
         self.E = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
-        self.project = nn.Identity()
+        self.project = nn.Identity()  # tasks ask for `output(project(features))`
         self.output = Linear(self.decoder.feature_size, spec.target.size)  # L_o
         # Unit variance (torch's default) would let the words alone decide, by equation 7, which comes next.
         nn.init.normal_(self.E.weight, std=embedding_size**-0.5)

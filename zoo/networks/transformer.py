@@ -427,7 +427,7 @@ class Transformer(nn.Module):
         self.encoder = TransformerEncoder(settings, layers=encoder_layers)
         self.decoder = TransformerDecoder(settings, layers=decoder_layers, memory_size=model_size)
         self.dropout = Dropout(dropout)
-        self.project = nn.Identity()
+        self.project = nn.Identity()  # tasks ask for `output(project(features))`
         self.output = Linear(model_size, target.size, bias=False)
         for matrix in (self.embed_source, self.embed_target, self.output):
             nn.init.normal_(matrix.weight, std=model_size**-0.5)
