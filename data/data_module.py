@@ -3,6 +3,7 @@
 import logging
 from typing import Any
 
+import torch
 from lightning.pytorch import LightningDataModule
 from torch.utils.data import Dataset
 
@@ -79,6 +80,12 @@ class DataModule(LightningDataModule):
     def test_dataloader(self) -> list[BatchLoader[Any]]:
         """One loader for each of `test_splits`: every item once, always in the same order."""
         return [self._loader(split, seed=None) for split in self.test_splits]
+
+    def transfer_batch_to_device(self, batch: Any, device: torch.device, dataloader_idx: int) -> Any:
+        """The batch there. What stays on the CPU Lightning would search for tensors, name by name."""
+        if device.type == "cpu":
+            return batch
+        return super().transfer_batch_to_device(batch, device, dataloader_idx)
 
     def state_dict(self) -> dict[str, Any]:
         """How many batches of which epoch have been trained on, for the checkpoint."""

@@ -220,3 +220,12 @@ def test_training_goes_on_with_the_very_next_batch_placed_as_before(tmp_path: Pa
     assert len(whole) == 22
     for taken, workers in ((3, 0), (11, 0), (15, 1)):
         assert fit(f"from{taken}", tmp_path / "whole" / f"{taken}.ckpt", workers) == whole[taken:]
+
+
+def test_a_batch_is_moved_only_where_it_is_not() -> None:
+    data = ready()
+    given = epochs(data)[0]
+    assert data.transfer_batch_to_device(given, torch.device("cpu"), 0) is given
+    moved = data.transfer_batch_to_device(given, torch.device("meta"), 0)
+    assert moved.images.is_meta
+    assert moved.names == given.names
