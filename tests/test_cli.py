@@ -238,7 +238,7 @@ def test_the_attention_catalogue_needs_no_checkout(
 
 def test_mistakes_in_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "did you mean models?); there are models, attention, data, experiments" in _fails("list", "model")
+    assert "did you mean models? allowed: attention, data, experiments, models" in _fails("list", "model")
     assert "found no checkout" in _fails("list", "models")
     assert f"in {tmp_path / 'x'}" in _fails("list", "models", "--project", tmp_path / "x")
 

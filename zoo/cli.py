@@ -5,7 +5,6 @@ import re
 import shutil
 import sys
 import textwrap
-from difflib import get_close_matches
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +14,7 @@ import typer
 from zoo import cli_compare, cli_predict, cli_runs, cli_watch
 from zoo.checkout import find_checkout, require_checkout
 from zoo.clear_errors import clear_errors
+from zoo.config.problems import unknown
 
 _GROUPS = {"models": "model", "attention": "attention", "data": "data", "experiments": "experiment"}
 """What `zoo list` lists, and the configuration group where it is found."""
@@ -43,9 +43,7 @@ def list_(
     """Show what can be combined."""
     with clear_errors():
         if kind not in _GROUPS:
-            matches = get_close_matches(kind, _GROUPS, n=1)
-            meant = f" (did you mean {matches[0]}?)" if matches else ""
-            raise ValueError(f"cannot list {kind!r}{meant}; there are {', '.join(_GROUPS)}")
+            raise ValueError(f"cannot list {kind!r}{unknown(kind, _GROUPS)}")
         checkout = find_checkout(project)
         if kind == "attention":  # comes with the library; a checkout adds its aliases
             _print_attention(checkout)

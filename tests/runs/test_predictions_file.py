@@ -96,7 +96,7 @@ def test_files_and_splits_that_are_not_there(tmp_path: Path) -> None:
         find_predictions(tmp_path)
     path = tmp_path / "run" / "predictions.jsonl"
     with pytest.raises(
-        ValueError, match=r"has no split 'test_2071'; did you mean test_2017\? \(it has test, test_2017\)"
+        ValueError, match=r"has no split 'test_2071'; did you mean test_2017\? allowed: test, test_2017"
     ):
         read_split(path, "test_2071")
     (tmp_path / "empty.jsonl").touch()

@@ -3,10 +3,10 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from zoo.config.problems import unknown
 from zoo.runs.checkpoint import nearest
 from zoo.runs.files import write_text
 
@@ -81,9 +81,7 @@ def read_split(path: Path, split: str) -> list[dict[str, Any]]:
     if not splits:
         raise ValueError(f"{path} is empty")
     if split not in splits:
-        matches = get_close_matches(split, splits, n=1)
-        meant = f"; did you mean {matches[0]}?" if matches else ""
-        raise ValueError(f"{path} has no split {split!r}{meant} (it has {', '.join(splits)})")
+        raise ValueError(f"{path} has no split {split!r}{unknown(split, splits)}")
     return splits[split]
 
 

@@ -386,7 +386,7 @@ def test_another_way_to_compute_a_metric_is_refused_for_that_metric(sweep: Path)
     assert "the signature of exact_match differs: nrefs:1|case:mixed|tok:13a in " in refused(sweep)
     assert compare(sweep, metrics=("tf_perplexity",)).metric == "tf_perplexity"
     edit(sweep / "12_dot", signatures={})
-    assert f"none in {sweep / '12_dot'}" in refused(sweep)
+    assert f"none in {sweep / '12_dot'} (`zoo test RUN` writes results that have it)" in refused(sweep)
 
 
 def test_perplexities_of_other_vocabularies_are_refused(sweep: Path) -> None:
@@ -403,10 +403,10 @@ def test_perplexities_of_other_vocabularies_are_refused(sweep: Path) -> None:
 
 
 def test_questions_that_nothing_answers(sweep: Path, tmp_path: Path) -> None:
-    assert "no run has the metric 'exact_mach' of test (did you mean exact_match?)" in refused(
+    assert "no run has the metric 'exact_mach' of test; did you mean exact_match?" in refused(
         sweep, metrics=("exact_mach",)
     )
-    assert "no run has the split 'tset' (did you mean test?)" in refused(sweep, split="tset")
+    assert "no run has the split 'tset'; did you mean test?" in refused(sweep, split="tset")
     assert f"sweeep does not exist; did you mean {sweep}?" in refused(tmp_path / "sweeep")
     (tmp_path / "empty").mkdir()
     assert "holds no run" in refused(tmp_path / "empty")

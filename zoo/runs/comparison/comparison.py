@@ -3,11 +3,11 @@
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
 
+from zoo.config.problems import unknown
 from zoo.metrics import METRICS, caption_metrics
 from zoo.metrics.seeds import SeedDifference, Summary, seed_difference, summarise
 from zoo.metrics.significance import Difference, bootstrap_differences
@@ -193,24 +193,18 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
     """
     splits = {name: None for run in runs for name in run.splits}
     if splits and question.split not in splits:
-        _refuse(f"no run has the split {question.split!r}", question.split, list(splits))
+        raise ValueError(f"no run has the split {question.split!r}{unknown(question.split, splits)}")
     measured = list({name: None for run in runs for name in run.measured(question.split)})
     if any(not run.results for run in runs):  # of predictions anything that follows from them can be had
         scored = ("bleu", "bleu_tok_lc", "chrf", "exact_match", *caption_metrics())
         measured += [name for name in scored if name not in measured]
     for name in question.metrics:
         if name not in measured:
-            _refuse(f"no run has the metric {name!r} of {question.split}", name, measured)
+            raise ValueError(f"no run has the metric {name!r} of {question.split}{unknown(name, measured)}")
     if question.metrics:
         return question.metrics
     picked = str((runs[0].results.get("checkpoint") or {}).get("metric", "")).partition("/")[2]
     return (picked if picked in measured else measured[0],)
-
-
-def _refuse(what: str, given: str, there: Sequence[str]) -> None:
-    matches = get_close_matches(given, there, n=1)
-    meant = f" (did you mean {matches[0]}?)" if matches else ""
-    raise ValueError(f"{what}{meant}; there are {', '.join(there) or 'none'}")
 
 
 def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
@@ -228,8 +222,8 @@ def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
             raise ValueError(f"{wanted!r} may be {' or '.join(of.label for of in meant)}: give one of these")
         if meant:
             return meant[0]
-    _refuse(f"no group is called {wanted!r}, nor is a run of one there", wanted, [of.label for of in groups])
-    raise AssertionError
+    known = unknown(wanted, (of.label for of in groups))
+    raise ValueError(f"no group is called {wanted!r}, nor is a run of one there{known}")
 
 
 def _is_below(path: Path, folder: Path) -> bool:

@@ -53,7 +53,10 @@ def _difference(what: str, runs: Sequence[Run], read: Any) -> list[str]:
     having: dict[str | None, list[Path]] = defaultdict(list)
     for run in runs:
         having[read(run.results)].append(run.path)
-    return [f"{what} differs: {_those(having)}"] if len(having) > 1 else []
+    if len(having) < 2:
+        return []
+    remedy = " (`zoo test RUN` writes results that have it)" if None in having else ""
+    return [f"{what} differs: {_those(having)}{remedy}"]
 
 
 def _those(having: Mapping[str | None, Sequence[Path]]) -> str:
