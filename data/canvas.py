@@ -158,6 +158,11 @@ class Scaled(Translated):
 
     def check_room(self, height: int, width: int) -> None:
         """See `Canvas`."""
+        if self.smallest * min(height, width) < 1:
+            raise ValueError(
+                f"smallest must be at least {1 / min(height, width):.3g}, got {self.smallest}: of"
+                f" {height} x {width} pixels no whole one would be left"
+            )
         if self.size < (needed := self.largest * max(height, width)):
             raise ValueError(
                 f"size must be at least {math.ceil(needed)}, got {self.size}: each picture of"

@@ -12,12 +12,12 @@ from PIL import Image, UnidentifiedImageError
 from rich.console import Console
 from rich.progress import track
 
-from data.image_set import ImageSet, LabelledImages, Split
+from data.image_set import ImageSet, LabelledImages, Split, machine_memory
 from data.paths import did_you_mean
 from zoo.image import read_image, size_as_held
 from zoo.spec import ImageSpec
 
-_GREY = ("1", "L", "LA", "La", "I", "I;16", "F")
+_GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N", "F")
 _SLOW = 2_000
 """Reading so many pictures takes seconds, so that a bar is shown."""
 
@@ -37,7 +37,7 @@ class ImageFolder(ImageSet):
     Splits that are given are taken as they are. Files and folders whose names begin with a dot are left out.
 
     A picture of another size than the first one is scaled until it fits, whole and undistorted. If the files
-    of all pictures are grey, images have one channel, else three.
+    of all pictures are grey, images have one channel, else three; a palette counts as colours.
 
     Attributes:
         path: the folder.
@@ -190,7 +190,7 @@ def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
     """
     paths = _all(files)
     shape = (len(paths), spec.channels, spec.height, spec.width)
-    if math.prod(shape) > (memory := _memory()):
+    if math.prod(shape) > (memory := machine_memory()):
         raise ValueError(
             f"{shape[0]} pictures of {split}, each of {spec.height} x {spec.width} pixels, need"
             f" {math.prod(shape) / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f}: give a smaller"
@@ -207,11 +207,6 @@ def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
     labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files.values()])
     names = np.array([f"{path.parent.name}/{path.name}" for path in paths], dtype=object)
     return Split(images, labels, names)
-
-
-def _memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _head(path: Path) -> tuple[tuple[int, int], str] | None:

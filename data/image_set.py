@@ -1,5 +1,6 @@
 """What a set of labelled images must offer to `data.images.ImageData`."""
 
+import os
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
@@ -75,3 +76,8 @@ class ImageSet(ABC):
 def numbered(split: str, count: int) -> NDArray[np.object_]:
     """Names for images that have none: the split and the number in it."""
     return np.array([f"{split} {number}" for number in range(count)], dtype=object)
+
+
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

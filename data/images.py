@@ -10,7 +10,7 @@ from torch.utils.data import Dataset
 from data.batching import Layout, Part, ShuffledBatches
 from data.canvas import Canvas
 from data.data_module import DataModule, check_same_data, require_at_least
-from data.image_set import ImageSet, LabelledImages, Pixels, Split
+from data.image_set import ImageSet, LabelledImages, Pixels, Split, machine_memory
 from data.keyed_random import keys, split_key
 from zoo.batch import ImageBatch
 from zoo.image import as_float
@@ -61,12 +61,14 @@ class ImageData(DataModule):
             spec: the specification in a checkpoint, with which the data must agree.
 
         Raises:
-            ValueError: a number is too small, or the images do not fit onto the canvas.
+            ValueError: a number is too small, the images do not fit onto the canvas, or that not into memory.
         """
         super().__init__(seed=seed, num_workers=num_workers, worker_timeout=worker_timeout)
         require_at_least(("batch_size", batch_size, 1))
         if canvas and images.size:
             canvas.check_room(*images.size)
+        if canvas:
+            _check_memory(canvas, batch_size)
         self.images, self.canvas, self.batch_size = images, canvas, batch_size
         self._given = spec
         self._loaded: LabelledImages | None = None
@@ -145,6 +147,22 @@ class ImageData(DataModule):
     def _batches(self, split: str, seed: int | None, layout: Layout) -> ShuffledBatches:
         count = len(self._splits[split])
         return ShuffledBatches(count, self.batch_size, seed=seed, layout=layout)
+
+
+def _check_memory(canvas: Canvas, batch_size: int) -> None:
+    """Refuses a canvas of which not even a batch fits into memory.
+
+    Raises:
+        ValueError: so it is.
+    """
+    # While they are placed a pixel is a byte, in a batch a float.
+    needed = max(_HASHED_AT_ONCE, 4 * batch_size) * canvas.height * canvas.width
+    if needed > (memory := machine_memory()):
+        raise ValueError(
+            f"size is {canvas.height} x {canvas.width} pixels, which needs {needed / 1e9:,.0f} GB for the"
+            f" {max(_HASHED_AT_ONCE, batch_size):,} images that are made at once, and this machine has"
+            f" {memory / 1e9:,.0f}: give a smaller data.canvas.size"
+        )
 
 
 class PlacedImages(Dataset[ImageBatch]):

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 from small_run import draw_picture, make_captioner, make_recogniser, make_run
 from typer.testing import CliRunner, Result
 
@@ -103,6 +104,14 @@ def test_a_caption_that_was_cut_off_says_so() -> None:
     assert "brief" in cut, "the test's model ends by itself"
     said = [line for line in result.stderr.splitlines() if not line.startswith("using ")]
     assert said == [f"{run}, dog.png: cut off at the length limit" for run in cut]
+
+
+def test_a_drawing_takes_no_picture_s_place(tmp_path: Path) -> None:
+    dog = tmp_path / "dog.png"
+    Image.new("L", (20, 20), "white").save(dog)
+    before = dog.read_bytes()
+    assert "the picture to look at would be lost" in _fails("soft", dog, "--plot", dog)
+    assert dog.read_bytes() == before
 
 
 def test_what_cannot_be_drawn_is_said_before_anything_is_printed(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from small_run import draw_picture, make_recogniser, make_run
 from typer.testing import CliRunner, Result
 
@@ -100,6 +101,14 @@ def test_a_drawing(names: list[str], tmp_path: Path) -> None:
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert f"drew {plot}" in result.stderr
     assert len(result.stdout.splitlines()) == 2 * len(names)
+
+
+def test_a_drawing_takes_no_picture_s_place(tmp_path: Path) -> None:
+    dog = tmp_path / "dog.png"
+    Image.new("L", (20, 20), "white").save(dog)
+    before = dog.read_bytes()
+    assert "the picture to look at would be lost" in _fails("first", dog, "--plot", dog)
+    assert dog.read_bytes() == before
 
 
 def test_what_cannot_be_drawn_is_said_before_anything_is_printed(tmp_path: Path) -> None:

@@ -48,6 +48,20 @@ def test_another_size_is_scaled_whole_and_undistorted_onto_black(tmp_path: Path)
     assert read.float().sum() == 255 * 4 * 2
 
 
+@pytest.mark.parametrize("size", [(500, 1), (1, 500), (59, 1)])
+def test_something_is_left_of_the_thinnest_picture(size: tuple[int, int], tmp_path: Path) -> None:
+    Image.new("L", size, "white").save(tmp_path / "line.png")
+    for spec in (GREY, replace(GREY, placed=True)):
+        read = read_image(tmp_path / "line.png", spec)[0]
+        assert (read == 255).sum() == (6 if size[0] > 1 else 4), "one line from edge to edge"
+
+
+def test_colours_by_lightness_become_grey(tmp_path: Path) -> None:
+    Image.new("LAB", (6, 4), (255, 128, 128)).save(tmp_path / "white.tiff")
+    for spec in (GREY, COLOUR):
+        assert (read_image(tmp_path / "white.tiff", spec) >= 250).all()
+
+
 def test_a_picture_is_read_as_the_camera_was_held(tmp_path: Path) -> None:
     pixels, held = np.arange(24, dtype=np.uint8).reshape(6, 4), Image.Exif()
     held[0x0112] = 6  # turned by a quarter: the first row is the last column

@@ -61,7 +61,7 @@ class Captioner(PicturePredictor[CaptioningTask]):
         Raises:
             ValueError: the model has no attention, or a file cannot be read or written.
         """
-        check_picture(path)
+        check_picture(path, picture)
         name = run_name(self.checkpoint.path)
         self.draw({name: self}, [picture], {name: self.predict([picture])}, path)
 

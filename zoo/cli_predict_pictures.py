@@ -70,7 +70,7 @@ def predict_pictures(
     from zoo.predictor import check_picture
 
     if plot is not None:  # before the long work
-        check_picture(plot)
+        check_picture(plot, *pictures)
     otherwise = f"translates sentences: give one, or --file {pictures[0]} for the sentences in that file"
     predictors: dict[str, PicturePredictor[Any]] = load_runs(
         runs,

@@ -40,6 +40,8 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
         if picture.has_transparency_data:
             black = Image.new("RGBA", picture.size, "black")
             picture = Image.alpha_composite(black, picture.convert("RGBA"))
+        if picture.mode == "LAB":  # which Pillow makes of colours, but not of grey
+            picture = picture.convert("RGB")
         picture = picture.convert("L" if spec.channels == 1 else "RGB")
         if picture.size != (spec.width, spec.height):
             picture = _framed(picture, spec)
@@ -95,11 +97,14 @@ def _framed(picture: Image.Image, spec: ImageSpec) -> Image.Image:
     frame = (spec.width, spec.height)
     if spec.stretched:
         return picture.resize(frame, Image.Resampling.BILINEAR)
-    if spec.placed and picture.width <= spec.width and picture.height <= spec.height:
-        black = Image.new(picture.mode, frame)
-        black.paste(picture, ((spec.width - picture.width) // 2, (spec.height - picture.height) // 2))
-        return black
-    return ImageOps.pad(picture, frame, Image.Resampling.BILINEAR)
+    if not (spec.placed and picture.width <= spec.width and picture.height <= spec.height):
+        scale = min(spec.width / picture.width, spec.height / picture.height)
+        # Something is left of the thinnest one, which is why this is not `ImageOps.pad`.
+        wide, high = (max(1, round(side * scale)) for side in picture.size)
+        picture = picture.resize((wide, high), Image.Resampling.BILINEAR)
+    black = Image.new(picture.mode, frame)
+    black.paste(picture, ((spec.width - picture.width) // 2, (spec.height - picture.height) // 2))
+    return black
 
 
 def _eight_bits(picture: Image.Image) -> Image.Image:

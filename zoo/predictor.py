@@ -108,13 +108,20 @@ def run_name(checkpoint: Path) -> str:
     return folder.parent.name if folder.name == "checkpoints" else checkpoint.stem
 
 
-def check_picture(path: str | Path) -> None:
+def check_picture(path: str | Path, *inputs: str | Path) -> None:
     """Says before the long work whether a picture could be written.
 
+    Args:
+        path: of the drawing.
+        inputs: files that it must not take the place of.
+
     Raises:
-        ValueError: the folder does not exist, or the ending names no format.
+        ValueError: the folder does not exist, the ending names no format, or it is one of the inputs.
     """
     path = Path(path)
+    for file in map(Path, inputs):
+        if path.exists() and file.exists() and path.samefile(file):
+            raise ValueError(f"cannot draw {path}: the picture to look at would be lost; name another file")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"cannot draw {path}: the folder {path.parent} does not exist")
     formats = FigureCanvasBase.get_supported_filetypes()

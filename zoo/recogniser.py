@@ -106,7 +106,7 @@ def plot_glimpses(
         ValueError: a model sees whole images, the paths are more than 16 or of different lengths, or a file
             cannot be read or written.
     """
-    check_picture(path)
+    check_picture(path, *pictures)
     if (paths := len(recognisers) * len(pictures)) > MOST_DRAWN:
         raise ValueError(
             f"cannot draw {path}: it has room for {MOST_DRAWN} paths of glimpses, not for {paths}"

@@ -149,6 +149,8 @@ def test_what_does_not_fit_is_refused() -> None:
             ValueError, match=f"smallest must be above 0 and at most largest=1.5, got {smallest}"
         ):
             Scaled(smallest=smallest)
+    with pytest.raises(ValueError, match=r"smallest must be at least 0.0833, got 0.08: .* 28 x 12 pixels"):
+        Scaled(size=60, smallest=0.08).check_room(28, 12)
     with pytest.raises(ValueError, match=r"piece_size must be at most 12, got 13: .* 28 x 12 pixels"):
         Cluttered(size=60, piece_size=13).check_room(28, 12)
     Cluttered(size=28, piece_size=12).check_room(28, 12)

@@ -91,6 +91,14 @@ def test_one_coloured_picture_makes_all_coloured(tmp_path: Path) -> None:
     assert load(tmp_path).splits["train"].images.shape == (4, 3, 4, 6)
 
 
+def test_grey_of_sixteen_bits_is_grey_in_either_order_of_bytes(tmp_path: Path) -> None:
+    tree(tmp_path, "train", "val", "test", count=2)
+    for order, mode in {"<": "I;16", ">": "I;16B"}.items():
+        deep = np.full((4, 6), 40_000, dtype=f"{order}u2")
+        Image.frombytes(mode, (6, 4), deep.tobytes()).save(tmp_path / "train" / "cat" / f"{mode[2:]}.tiff")
+    assert load(tmp_path).splits["train"].images.shape == (6, 1, 4, 6)
+
+
 def test_a_first_picture_that_lies_on_its_side(tmp_path: Path) -> None:
     tree(tmp_path, "train", "val", "test", count=2)
     exif = Image.Exif()

@@ -182,6 +182,9 @@ def test_senseless_settings() -> None:
     with pytest.raises(ValueError, match="size must be at least 6, got 5"):
         module(canvas=Translated(size=5))
 
+    with pytest.raises(ValueError, match=r"300000 x 300000 pixels, which needs 90,000 GB for the 1,000"):
+        module(canvas=Translated(size=300_000))
+
     class Unknown(Noise):
         size = None  # type: ignore[assignment]
 

@@ -245,6 +245,14 @@ def test_the_alarm_is_raised_beyond_nine_tenths_of_an_epoch(
     assert caplog.text == "", "an epoch begins anew"
 
 
+def test_the_alarm_is_raised_once_for_a_collapse(caplog: pytest.LogCaptureFixture) -> None:
+    alarm = CollapseAlarm()
+    for epoch, share in enumerate((1.0, 1.0, 0.5, 1.0)):
+        alarm.saw(torch.tensor(share))
+        alarm.end_epoch(epoch)
+    assert [record.args[0] for record in caplog.records] == [0, 3]  # type: ignore[index]
+
+
 def test_a_place_is_saturated_when_either_coordinate_is() -> None:
     assert saturated(torch.tensor([[0.96, 0.0], [0.0, -0.99], [0.9, 0.9], [0.0, 0.0]])) == 0.5
 

@@ -83,10 +83,11 @@ def saturated(means: Tensor) -> Tensor:
 
 
 class CollapseAlarm:
-    """Warns when nearly all mean locations of an epoch lie at the border."""
+    """Warns when nearly all mean locations of an epoch lie at the border, and did not in the one before."""
 
     def __init__(self) -> None:
         self._shares: list[Tensor] = []  # of this epoch's steps
+        self._collapsed = False
 
     def saw(self, saturation: Tensor) -> None:
         """Notes what `saturated` said of one step."""
@@ -94,10 +95,11 @@ class CollapseAlarm:
 
     def end_epoch(self, epoch: int) -> None:
         """Warns if there is a reason, and begins anew."""
-        if self._shares and (share := float(torch.stack(self._shares).mean())) > _COLLAPSED:
+        share = float(torch.stack(self._shares).mean()) if self._shares else 0.0
+        if share > _COLLAPSED and not self._collapsed:
             log.warning(
                 "epoch %d: the policy has collapsed: %.0f %% of its mean locations lie at the image's border"
                 " (beyond %.2f), where it hardly learns; try a smaller optimizer.lr or another policy.std",
                 *(epoch, 100 * share, BORDER),
             )
-        self._shares = []
+        self._shares, self._collapsed = [], share > _COLLAPSED
