@@ -102,6 +102,16 @@ def test_a_recipe_and_the_same_typed_are_one() -> None:
     assert [row.split(" | ")[0] for row in rows] == ["| `attention=dot`"]
 
 
+def test_a_matrix_leaves_out_what_trained_longer_than_its_recipe() -> None:
+    """It is in the tables, but more steps are no mechanism."""
+    rows = [
+        results("toy", 1, "attention=dot", exact_match=0.5),
+        results("toy", 1, "attention=dot", "trainer.max_steps=9", exact_match=0.75),
+    ]
+    assert "max_steps" not in matrix(rows) and "**0.500**" in matrix(rows)
+    assert "| attention=dot,trainer.max_steps=9 | 1 | 0.750 |" in tables(rows)
+
+
 def test_a_summary_has_a_row_for_each_recipe_as_it_stands() -> None:
     rows = [results("toy", seed, exact_match=seed / 4) for seed in (2, 1)]
     rows += [results("toy", 1, "attention=dot", exact_match=0.9)]

@@ -155,8 +155,10 @@ def matrix(published: Sequence[Results]) -> str:
 def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
     """The results of each way to attend, by what was typed to get it.
 
-    A recipe whose runs are the same as those of something typed beside it is left out.
+    A recipe whose runs are the same as those of something typed beside it is left out, and so are runs that
+    trained longer or shorter than their recipe: what more steps do is not what a mechanism does.
     """
+    rows = [row for row in rows if not any(word.startswith("trainer.") for word in row.get("overrides", []))]
     typed = {row["config_hash"] for row in rows if not _is_recipe(row)}
     rows = [row for row in rows if not _is_recipe(row) or row["config_hash"] not in typed]
     experiments = {row["experiment"] for row in rows}
