@@ -98,8 +98,22 @@ def test_a_recipe_and_the_same_typed_are_one() -> None:
         results("toy", seed, "attention=dot", exact_match=0.5) | {"config_hash": "same"} for seed in (1, 3)
     ]
     assert "| toy | 1, 2, 3 |" in tables([*typed, *recipe])
-    rows = [line for line in matrix([*typed, *recipe]).splitlines() if line.startswith("| `")]
-    assert [row.split(" | ")[0] for row in rows] == ["| `attention=dot`"]
+    text = matrix([*typed, *recipe])
+    assert [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| `")] == [
+        "| `attention=dot`"
+    ]
+    assert "toy, n = 3" in text, "all seeds of both"
+
+
+def test_a_matrix_leaves_out_what_trained_longer_than_its_recipe() -> None:
+    """It is in the tables, but more steps are no mechanism."""
+    rows = [
+        results("toy", 1, "attention=dot", exact_match=0.5),
+        results("toy", 1, "attention=dot", "trainer.max_steps=9", exact_match=0.75),
+    ]
+    assert "max_steps" not in matrix(rows)
+    assert "**0.500**" in matrix(rows)
+    assert "| attention=dot,trainer.max_steps=9 | 1 | 0.750 |" in tables(rows)
 
 
 def test_a_summary_has_a_row_for_each_recipe_as_it_stands() -> None:

@@ -155,16 +155,22 @@ def matrix(published: Sequence[Results]) -> str:
 def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
     """The results of each way to attend, by what was typed to get it.
 
-    A recipe whose runs are the same as those of something typed beside it is left out.
+    A recipe whose runs are the same as those of something typed adds its seeds to that. Runs that trained
+    longer or shorter than their recipe are left out: what more steps do is not what a mechanism does.
     """
-    typed = {row["config_hash"] for row in rows if not _is_recipe(row)}
-    rows = [row for row in rows if not _is_recipe(row) or row["config_hash"] not in typed]
+    rows = [row for row in rows if not any(word.startswith("trainer.") for word in row.get("overrides", []))]
+    rows.sort(key=_is_recipe)
     experiments = {row["experiment"] for row in rows}
     only = next(iter(experiments)) if len(experiments) == 1 else ""
+    typed: dict[str, str] = {}
     found: dict[str, list[Results]] = defaultdict(list)
     for row in rows:
-        found[label(row, of=only)].append(row)
-    return dict(found)
+        name = label(row, of=only)
+        first = typed.setdefault(row["config_hash"], name)
+        group = found[first if _is_recipe(row) else name]
+        if row["seed"] not in [other["seed"] for other in group]:
+            group.append(row)
+    return dict(sorted(found.items()))
 
 
 def headline(rows: Sequence[Results]) -> str:
