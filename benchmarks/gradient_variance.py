@@ -72,7 +72,8 @@ def warm_up(task: Any, batches: Iterator[Any]) -> None:
     baseline = task.reinforce.baseline
     optimizer = torch.optim.Adam(baseline.parameters(), lr=1e-2) if baseline.learned else None
     for batch in islice(batches, 200):
-        loss = task.training_step(batch, 0)
+        loss, terms = task.loss_of(batch)
+        baseline.update(terms["reward"])
         if optimizer is not None:
             task.zero_grad()
             loss.backward()
@@ -85,7 +86,7 @@ def noise(task: Any, batches: list[Any], samples: int) -> Noise:
     rows = []
     for batch in batches:
         for _ in range(samples):
-            loss = task.training_step(batch, 0)
+            loss, _ = task.loss_of(batch)  # not a step of training, where each item has its own samples
             gradient = torch.autograd.grad(loss, parameters)
             rows.append(torch.cat([part.flatten() for part in gradient]).double())
     gradients = torch.stack(rows).unflatten(0, (len(batches), samples))

@@ -8,6 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from rich.filesize import decimal
+
 _log = logging.getLogger(__name__)
 
 
@@ -51,6 +53,6 @@ def require_space(place: Path, what: str, needed: int) -> None:
     free = shutil.disk_usage(place).free
     if free < needed:
         raise RuntimeError(
-            f"{what} needs up to {needed / 1e6:,.1f} MB below {place} (paths.cache_dir),"
-            f" where {free / 1e6:,.1f} MB are free"
+            f"{what} needs up to {decimal(needed)} below {place} (paths.cache_dir),"
+            f" where {decimal(free)} are free"
         )

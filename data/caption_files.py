@@ -136,11 +136,15 @@ def _described(line: str) -> tuple[str, list[str]]:
 
 
 def _is_text(text: str) -> bool:
+    return _is_encodable(text) and not is_blank(text) and "\0" not in text
+
+
+def _is_encodable(text: str) -> bool:
     try:
         text.encode()
     except UnicodeEncodeError:  # half of a surrogate pair, which JSON can write
         return False
-    return not is_blank(text) and "\0" not in text
+    return True
 
 
 def _add(captions: Captions, name: str, caption: str) -> None:
@@ -150,7 +154,7 @@ def _add(captions: Captions, name: str, caption: str) -> None:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(path.read_text(encoding="utf-8-sig"))
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
@@ -167,13 +171,13 @@ def _list(where: object, node: Any, key: str) -> Iterator[dict[str, Any]]:
 
 def _text(where: str, node: dict[str, Any], key: str) -> str:
     value = node.get(key)
-    if not isinstance(value, str):
+    if not isinstance(value, str) or not _is_encodable(value):
         raise ValueError(f"{where}: must have a text {key!r}, got {json.dumps(value)[:60]}")
     return value
 
 
 def _name(where: str, node: dict[str, Any], key: str) -> str:
-    if is_blank(name := _text(where, node, key)):
+    if not _is_text(name := _text(where, node, key)):
         raise ValueError(f"{where}: {key!r} must name a picture, got {name!r}")
     return name
 

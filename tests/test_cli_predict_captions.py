@@ -11,6 +11,7 @@ from typer.testing import CliRunner, Result
 
 import zoo
 from zoo.cli import main
+from zoo.tasks.captioning import Caption
 
 
 @pytest.fixture(scope="module")
@@ -104,6 +105,13 @@ def test_a_caption_that_was_cut_off_says_so() -> None:
     assert "brief" in cut, "the test's model ends by itself"
     said = [line for line in result.stderr.splitlines() if not line.startswith("using ")]
     assert said == [f"{run}, dog.png: cut off at the length limit" for run in cut]
+
+
+def test_an_empty_caption_says_so() -> None:
+    silent = Caption(text="", score=-1.0, finished=True, tokens=[], weights=None)
+    captioner: Any = zoo.load("soft")
+    assert captioner.remark(silent) == "says nothing"
+    assert captioner.remark(silent._replace(text="a dog")) == ""
 
 
 def test_a_drawing_takes_no_picture_s_place(tmp_path: Path) -> None:

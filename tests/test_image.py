@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from pathlib import Path
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -110,6 +111,16 @@ def test_modes_of_files_become_the_same_colours(tmp_path: Path, mode: str) -> No
         assert file.mode == mode or mode == "YCbCr", "which JPEG turns into RGB by itself"
     for spec in (GREY, COLOUR):
         assert (read_image(path, spec) >= 254).all()
+
+
+def test_a_decoder_that_gives_up_is_said_with_the_file_s_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pillow's decoder of AVIF raises a RuntimeError where a file is cut."""
+    path = written(tmp_path / "a.png", np.zeros((4, 6), dtype=np.uint8))
+    monkeypatch.setattr(Image.Image, "load", MagicMock(side_effect=RuntimeError("Invalid image")))
+    with pytest.raises(ValueError, match=r"a\.png cannot be read as a picture: Invalid image"):
+        read_image(path, GREY)
 
 
 def test_a_photo_is_turned_as_it_was_held(tmp_path: Path) -> None:

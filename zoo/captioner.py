@@ -49,7 +49,9 @@ class Captioner(PicturePredictor[CaptioningTask]):
 
     def remark(self, answer: Caption) -> str:
         """Whether something is missing."""
-        return "" if answer.finished else "cut off at the length limit"
+        if not answer.finished:
+            return "cut off at the length limit"
+        return "" if answer.text else "says nothing"
 
     def plot(self, picture: str | Path, path: str | Path) -> None:
         """Draws what the model looks at while it writes the caption of a picture.

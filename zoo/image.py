@@ -88,7 +88,7 @@ def _readable(path: str | Path) -> Iterator[Image.Image]:
             yield file
     except UnidentifiedImageError:
         raise ValueError(f"{path} is no picture, or of a format that is not known") from None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, SyntaxError, ValueError, RuntimeError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path} cannot be read as a picture: {error}") from error
 
 

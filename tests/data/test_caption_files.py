@@ -64,11 +64,19 @@ def test_karpathy(tmp_path: Path) -> None:
             "image 0: must have a text 'filepath', got 5",
         ),
         ({"images": [{"split": "val", "filename": "a"}]}, "image 0: must have a list 'sentences' of objects"),
+        ({"images": [image("val", "a\0", "b")]}, "image 0: 'filename' must name a picture, got 'a"),
+        ({"images": [image("val", "a", "\ud800")]}, "image 0: must have a text 'raw', got"),
     ],
 )
 def test_karpathy_with_mistakes(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_karpathy(write(tmp_path / "k", content))
+
+
+def test_json_that_windows_wrote(tmp_path: Path) -> None:
+    path = tmp_path / "k"
+    path.write_text(json.dumps({"images": [image("val", "a.jpg", "One")]}), encoding="utf-8-sig")
+    assert read_karpathy(path)["val"] == {"a.jpg": ["One"]}
 
 
 def test_coco(tmp_path: Path) -> None:

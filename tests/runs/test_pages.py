@@ -103,6 +103,8 @@ def test_a_recipe_and_the_same_typed_are_one() -> None:
         "| `attention=dot`"
     ]
     assert "toy, n = 3" in text, "all seeds of both"
+    recipe[0]["test"] = {"exact_match": 0.0}
+    assert "| 0.333 ± 0.289 |" in matrix([*typed, *recipe]).replace("*", ""), "of seed 1 the recipe's counts"
 
 
 def test_a_matrix_leaves_out_what_trained_longer_than_its_recipe() -> None:

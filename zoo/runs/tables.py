@@ -155,22 +155,23 @@ def matrix(published: Sequence[Results]) -> str:
 def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
     """The results of each way to attend, by what was typed to get it.
 
-    A recipe whose runs are the same as those of something typed adds its seeds to that. Runs that trained
-    longer or shorter than their recipe are left out: what more steps do is not what a mechanism does.
+    A recipe whose runs are the same as those of something typed adds its seeds to that, and of a seed that
+    both have it is the recipe's run that counts, as in all tables. Runs that trained longer or shorter than
+    their recipe are left out: what more steps do is not what a mechanism does.
     """
     rows = [row for row in rows if not any(word.startswith("trainer.") for word in row.get("overrides", []))]
-    rows.sort(key=_is_recipe)
     experiments = {row["experiment"] for row in rows}
     only = next(iter(experiments)) if len(experiments) == 1 else ""
     typed: dict[str, str] = {}
-    found: dict[str, list[Results]] = defaultdict(list)
     for row in rows:
+        if not _is_recipe(row):
+            typed.setdefault(row["config_hash"], label(row, of=only))
+    found: dict[str, dict[int, Results]] = defaultdict(dict)
+    for row in sorted(rows, key=_is_recipe, reverse=True):
         name = label(row, of=only)
-        first = typed.setdefault(row["config_hash"], name)
-        group = found[first if _is_recipe(row) else name]
-        if row["seed"] not in [other["seed"] for other in group]:
-            group.append(row)
-    return dict(sorted(found.items()))
+        name = typed.get(row["config_hash"], name) if _is_recipe(row) else name
+        found[name].setdefault(row["seed"], row)
+    return {name: list(seeds.values()) for name, seeds in sorted(found.items())}
 
 
 def headline(rows: Sequence[Results]) -> str:
