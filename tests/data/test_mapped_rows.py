@@ -120,7 +120,7 @@ def test_free_space_is_looked_at_first(tmp_path: Path, monkeypatch: pytest.Monke
     maker = Maker()
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=TOTAL * 12 - 1))
-        with pytest.raises(RuntimeError, match=r"making rows needs up to 276 bytes below .* 275 bytes are free"):
+        with pytest.raises(RuntimeError, match=r"needs up to 276 bytes below .* 275 bytes are free"):
             mapped_rows(tmp_path / "rows", maker.rows)
     assert not maker.started
     assert_whole(tmp_path / "rows")
