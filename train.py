@@ -28,6 +28,7 @@ from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
 from zoo.config.jobs import check_jobs
 from zoo.config.sweeps import begin_sweep, study_options
+from zoo.half_precision import usable_precision
 from zoo.runs.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
@@ -122,7 +123,9 @@ def fit_and_test(
     if config.get("compile"):
         callbacks.append(Compiling())
     # In inference mode autocast would cast all weights again at every step of a search.
-    trainer = instantiate(config["trainer"], "trainer")(
+    wanted = config["trainer"]
+    trainer = instantiate(wanted, "trainer")(
+        precision=usable_precision(wanted.get("precision"), wanted.get("accelerator")),
         logger=loggers,
         callbacks=callbacks,
         plugins=[AtomicIO(), *environments()],

@@ -11,6 +11,7 @@ from small_run import CAPTIONS, draw_picture, make_captioner, part
 
 import zoo
 from zoo import captioner as module
+from zoo import half_precision
 from zoo.captioner import Captioner
 from zoo.decoding import Beam, Greedy
 from zoo.image import as_float, read_image
@@ -195,7 +196,8 @@ def test_what_cannot_be_drawn_leaves_no_file(run: Path, pictures: list[Path], tm
     assert not path.exists()
 
 
-def test_precisions(run: Path, pictures: list[Path]) -> None:
+def test_precisions(run: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda _: True)
     for name, expected in (("32-true", torch.float32), ("bf16-mixed", torch.bfloat16)):
         captioner: Any = zoo.load(run, device="cpu", precision=name)
         seen = []

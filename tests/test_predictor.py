@@ -10,6 +10,7 @@ import torch
 from small_run import config, make_run, part, transformer
 
 import zoo
+from zoo import half_precision
 from zoo.predictor import choose_device
 from zoo.runs.checkpoint import CheckpointError
 from zoo.translator import plot_side_by_side
@@ -240,6 +241,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_precisions(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda _: True)
     exact, mixed = (zoo.load(run, device="cpu", precision=name) for name in ("32-true", "bf16-mixed"))
     seen: list[bool] = []
     step = mixed.task.network.step

@@ -10,6 +10,7 @@ import torch
 from small_run import IMAGES, draw_picture, make_recogniser, make_run
 
 import zoo
+from zoo import half_precision
 from zoo import recogniser as module
 from zoo.attention import RandomPolicy
 from zoo.figures import glimpse_sheet
@@ -147,7 +148,8 @@ def test_a_fresh_process_in_another_folder_gives_the_same(
     assert done.stdout.splitlines() == [recogniser(name) for name in names]
 
 
-def test_precisions(run: Path, pictures: list[Path]) -> None:
+def test_precisions(run: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda _: True)
     for name, expected in (("32-true", torch.float32), ("bf16-mixed", torch.bfloat16)):
         recogniser: Any = zoo.load(run, device="cpu", precision=name)
         seen = []

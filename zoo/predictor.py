@@ -13,6 +13,7 @@ from zoo.config import ConfigError
 from zoo.config.instantiate import instantiate
 from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.figures import render
+from zoo.half_precision import usable_precision
 from zoo.runs.checkpoint import Checkpoint, CheckpointError
 from zoo.runs.files import write_bytes
 from zoo.tasks.task import Task
@@ -45,8 +46,9 @@ class Predictor(Generic[SomeTask]):
         """
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be {' or '.join(PRECISIONS)}, got {precision!r}")
-        self.checkpoint, self.precision = checkpoint, precision
+        self.checkpoint = checkpoint
         self.task: SomeTask = task.eval().to(choose_device(device))
+        self.precision = usable_precision(precision, self.task.device.type)
 
     def autocast(self) -> torch.autocast:
         """The context of its products."""

@@ -72,6 +72,9 @@ def test_mechanisms_are_rows_and_data_sets_are_columns() -> None:
     other = {"machine": {"processor": "Another CPU", "cores": 1, "threads": 1}}
     text = matrix([*MATRIX, results("toy", 3, "attention=dot", exact_match=0.5) | other])
     assert "\nSome CPU, 2 cores, threads: 2; Another CPU, 1 core, threads: 1.\n" in text, "of every row"
+    other["machine"]["bfloat16"] = False
+    text = matrix([*MATRIX, results("toy", 3, "attention=dot", exact_match=0.5) | other])
+    assert "; Another CPU, 1 core, threads: 1, without bfloat16.\n" in text
 
 
 def test_of_errors_the_lowest_is_best() -> None:

@@ -10,6 +10,20 @@ def autocast_dtype(device_type: str) -> torch.dtype | None:
     return torch.get_autocast_dtype(device_type) if torch.is_autocast_enabled(device_type) else None
 
 
+def multiplies_bfloat16(device_type: str) -> bool:
+    """Whether a product in bfloat16 is no slower than in float32.
+
+    On a CPU that needs AVX-512 (or ARM's instructions for bfloat16): without, it takes up to fifty times as
+    long.
+
+    Args:
+        device_type: `cpu`, `cuda`, ...
+    """
+    if device_type != "cpu":
+        return True
+    return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
+
+
 def without_autocast(device_type: str) -> torch.autocast:
     """A context that leaves the factors of products as they are."""
     known = is_autocast_available(device_type)  # `meta` is not

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 import zoo
+from zoo.kernels.precision import multiplies_bfloat16
 from zoo.metrics import bleu_by_source_words
 from zoo.runs.checkpoint import Checkpoint
 from zoo.runs.files import write_json
@@ -152,6 +153,7 @@ def machine() -> dict[str, Any]:
         "processor": _processor(),
         "cores": cores(),
         "threads": torch.get_num_threads(),
+        "bfloat16": bool(gpus) or multiplies_bfloat16("cpu"),  # without, bf16-mixed is float32
         "gpus": gpus,
     }
 

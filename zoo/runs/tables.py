@@ -263,7 +263,7 @@ def machines(rows: Sequence[Results]) -> str:
     """Each machine that one of the runs was made on, once."""
     found = dict.fromkeys(
         f"{machine['processor']}, {machine['cores']} core{'s' if machine['cores'] > 1 else ''},"
-        f" threads: {machine['threads']}"
+        f" threads: {machine['threads']}{'' if machine.get('bfloat16', True) else ', without bfloat16'}"
         for machine in (row["machine"] for row in rows)
     )
     return "; ".join(found)

@@ -298,4 +298,5 @@ def _notes(runs: Sequence[Run], items: Items, question: Question, resampled: boo
 
 def _machine(run: Run) -> str:
     about = run.results.get("machine") or {}
-    return "|".join(str(about.get(key)) for key in ("processor", "cores", "threads", "gpus"))
+    known = (str(about.get(key)) for key in ("processor", "cores", "threads", "gpus"))
+    return "|".join([*known, str(about.get("bfloat16", True))])
