@@ -45,6 +45,8 @@ def test_only_a_cpu_s_bfloat16_is_replaced(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_without_onednn_a_cpu_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.ops.mkldnn, "_is_mkldnn_bf16_supported", lambda: True)
+    assert multiplies_bfloat16("cpu")
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     assert not multiplies_bfloat16("cpu")
     assert multiplies_bfloat16("cuda")
