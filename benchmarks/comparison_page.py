@@ -29,6 +29,7 @@ _KEPT = ("config.yaml", "results.json", "status.json", "metrics.csv", "figures")
 def main(
     configurations: Annotated[int, typer.Option(help="rows of the table")] = 100,
     seeds: Annotated[int, typer.Option(help="runs of each row")] = 5,
+    output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
 ) -> None:
     """Measures and prints."""
     with tempfile.TemporaryDirectory() as name:
@@ -50,7 +51,9 @@ def main(
             "megabytes": page.stat().st_size / 1e6,
             "machine": machine(),
         }
-    print(json.dumps(answer, indent=2))
+    print(text := json.dumps(answer, indent=2))
+    if output:
+        output.write_text(f"{text}\n", encoding="utf-8")
 
 
 def _train(runs: Path) -> Path:

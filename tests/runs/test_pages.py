@@ -124,11 +124,14 @@ def test_a_matrix_leaves_out_what_trained_longer_than_its_recipe() -> None:
 def test_a_summary_has_a_row_for_each_recipe_as_it_stands() -> None:
     rows = [results("toy", seed, exact_match=seed / 4) for seed in (2, 1)]
     rows += [results("toy", 1, "attention=dot", exact_match=0.9)]
+    same = {"config_hash": "multi30k_fast"}
+    rows += [results("multi30k_fast", seed, "a=b", bleu=0.0, bleu_tok_lc=32.0) | same for seed in (1, 2)]
+    rows[-1]["seconds"] = 150.0
     rows += [results("multi30k_fast", 1, bleu=30.0, bleu_tok_lc=31.0)]
     _, _, *lines = [line for line in summary(rows).splitlines() if line]
     assert lines == [
-        "| `toy` | exact_match 0.375 ± 0.177 | 1, 2 | 12,345 | 1.0 ± 0.0 |",
-        "| `multi30k_fast` | bleu_tok_lc 31.0 | 1 | 12,345 | 1.0 |",
+        "| `toy` | exact_match 0.375 ± 0.177 | 1, 2 | 12,345 | 1.0 |",
+        "| `multi30k_fast` | bleu_tok_lc 31.5 ± 0.7 | 1, 2 | 12,345 | 1.0 to 2.5 |",
     ]
 
 

@@ -84,14 +84,18 @@ def compared(published: Sequence[Results]) -> dict[str, list[Results]]:
 
 
 def summary(published: Sequence[Results]) -> str:
-    """One row for each recipe as it stands, with the one number that says most about it."""
+    """One row for each recipe as it stands, or typed in full, with the one number that says most about it."""
     lines = []
-    for group in _by_configuration(filter(_is_recipe, published)).values():
+    for group in _by_configuration(published).values():
+        if not _is_recipe(group[0]):
+            continue
         metric = headline(group)
         cell = f"{metric} {_spread([row['test'][metric] for row in group], digits=_digits(metric))}"
-        minutes = _spread([row["seconds"] / 60 for row in group], digits=1)
+        # Of several machines, some of them busy: their mean would be of none of them.
+        minutes = [row["seconds"] / 60 for row in group]
+        ends = " to ".join(dict.fromkeys(f"{end:.1f}" for end in (min(minutes), max(minutes))))
         name = f"`{group[0]['experiment']}`"
-        lines.append([name, cell, _seeds(group), f"{group[0]['parameters']:,}", minutes])
+        lines.append([name, cell, _seeds(group), f"{group[0]['parameters']:,}", ends])
     head = ["`experiment=`", "test split", "seeds", "parameters", "minutes"]
     return f"\n{markdown([head, *lines])}\n" if lines else ""
 
