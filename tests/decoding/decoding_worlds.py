@@ -26,7 +26,8 @@ class Transitions:
 class Reader:
     """A random recurrent network that attends to a padded memory and whose state says what it has read.
 
-    The state is a dict of the hidden vector and the history of tokens; memory is a tuple. Every step checks
+    It computes in float64 and answers in float32, so that what a batch changes in the order of its sums is
+    gone from the answer, on any processor. The state is a dict of the hidden vector and the history of tokens; memory is a tuple. Every step checks
     that the tokens it is given continue the history in the state, and that memory has one row per sentence.
     """
 
@@ -34,7 +35,7 @@ class Reader:
         generator = torch.Generator().manual_seed(seed)
 
         def matrix(*shape: int) -> Tensor:
-            return torch.randn(*shape, generator=generator)
+            return torch.randn(*shape, generator=generator, dtype=torch.float64)
 
         self.embedding, self.recurrent = matrix(vocabulary, size), matrix(size, size)
         self.query, self.read = matrix(size, size), matrix(size, size)
@@ -45,20 +46,20 @@ class Reader:
     def sentences(self, lengths: Sequence[int], padded_to: int | None = None) -> list[Tensor]:
         """One random source for each length; equal numbers in a row get different sources."""
         generator = torch.Generator().manual_seed(7)
-        return [torch.randn(length, self.size, generator=generator) for length in lengths]
+        return [torch.randn(length, self.size, generator=generator, dtype=torch.float64) for length in lengths]
 
     def encode(
         self, sources: Sequence[Tensor], padding: int = 0
     ) -> tuple[dict[str, Tensor], tuple[Tensor, ...]]:
         """State and memory of a batch, with extra padding that holds NaN."""
         longest = max(len(source) for source in sources) + padding
-        keys = torch.full((len(sources), longest, self.size), float("nan"))
+        keys = torch.full((len(sources), longest, self.size), float("nan"), dtype=torch.float64)
         keep = torch.zeros(len(sources), 1, longest, dtype=torch.bool)
         for row, source in enumerate(sources):
             keys[row, : len(source)] = source
             keep[row, :, : len(source)] = True
         state = {
-            "hidden": torch.zeros(len(sources), 1, self.size),
+            "hidden": torch.zeros(len(sources), 1, self.size, dtype=torch.float64),
             "history": torch.zeros(len(sources), 1, 0, dtype=torch.int64),
         }
         return state, (keys, keep)
@@ -75,7 +76,7 @@ class Reader:
         weights = scores.masked_fill(~keep, float("-inf")).softmax(dim=-1)
         hidden = torch.tanh(hidden + weights @ clean @ self.read)
         log_probs = (hidden @ self.output).log_softmax(dim=-1)
-        return Step(log_probs, {"hidden": hidden, "history": history}, weights)
+        return Step(log_probs.float(), {"hidden": hidden, "history": history}, weights.float())
 
     def follow(self, source: Tensor, ids: Sequence[int]) -> tuple[float, Tensor]:
         """The log-probability and the weights of a sequence, one token after the other."""
