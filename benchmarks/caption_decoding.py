@@ -1,7 +1,8 @@
 """Beam search of a captioner: images in a batch beside one image at a time; beam 5, captions of 12 words.
 
-The network of `caption_training.py`, untrained, on stored annotations. Sides run in turn, each in its own
-process with 2 threads; the ratio is taken round by round.
+The network of `caption_training.py`, untrained, on stored annotations; beside it one image at a time as it is
+mostly written, which repeats the annotations for each hypothesis and projects them at every step. Sides run in
+turn, each in its own process with 2 threads; the ratio is taken round by round.
 
     python benchmarks/caption_decoding.py --side 14 --features 2048
     python benchmarks/caption_decoding.py --side 7 --features 512
@@ -32,6 +33,11 @@ def main(
         )
         for precision in ("fp32", "bf16")
         for batch, images in BATCHES.items()
+    } | {
+        f"as mostly written, {precision}": Side(
+            sys.executable, "torch_caption_decoding.py", [*size, precision, "8"], False
+        )
+        for precision in ("fp32", "bf16")
     }
     save(compare(sides, "captions_per_second", rounds), output)
 
