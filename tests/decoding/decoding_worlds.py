@@ -27,9 +27,9 @@ class Reader:
     """A random recurrent network that attends to a padded memory and whose state says what it has read.
 
     It computes in float64 and answers in float32, so that what a batch changes in the order of its sums is
-    gone from the answer, on any processor. The state is a dict of the hidden vector and the history of tokens;
-    memory is a tuple. Every step checks that the tokens it is given continue the history in the state, and
-    that memory has one row per sentence.
+    gone from the answer, on any processor. The state is a dict of the hidden vector and the history of
+    tokens; memory is a tuple. Every step checks that the tokens it is given continue the history in the
+    state, and that memory has one row per sentence.
     """
 
     def __init__(self, seed: int, *, vocabulary: int = 6, size: int = 5, sharpness: float = 2.0) -> None:
