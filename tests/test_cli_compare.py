@@ -90,6 +90,15 @@ def test_the_table_goes_to_files(tmp_path: Path) -> None:
     assert [picture.name for picture in pictures] == ["exact_match.png", "exact_match_against_speed.png"]
     assert all(picture.read_bytes().startswith(b"\x89PNG") for picture in pictures)
     assert written[1].read_text().splitlines()[1].startswith("attention=cosine,finished,,")
+    assert "against speed" not in result.stderr
+
+
+def test_where_machines_differ_it_says_that_no_speeds_are_drawn(tmp_path: Path) -> None:
+    make_run(tmp_path / "one")
+    edit(make_run(tmp_path / "two", "Cosine"), machine={"processor": "another", "cores": 64})
+    result = _zoo(tmp_path / "one", tmp_path / "two", "--png", tmp_path / "pictures")
+    assert [picture.name for picture in (tmp_path / "pictures").iterdir()] == ["exact_match.png"]
+    assert "no picture of quality against speed: the machines differ" in result.stderr
 
 
 def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) -> None:

@@ -105,6 +105,14 @@ def test_a_run_that_an_agent_started_is_found_by_the_id_that_it_drew(runs: Path,
     assert became[-1] == f"{runs}/wandb/offline-run-20260131_110000-drawn123/run-drawn123.wandb"
 
 
+def test_a_damaged_id_is_named(runs: Path) -> None:
+    run = runs / "2026-01-31" / "13-00-00_b_33333333"
+    (run / "wandb_id.txt").write_bytes(b"\xff\xfe")
+    result = _zoo(run)
+    assert result.exit_code == 2
+    assert f"{run / 'wandb_id.txt'} is damaged" in " ".join(result.stderr.split())
+
+
 def test_by_default_the_runs_of_the_checkout(runs: Path, became: list[str]) -> None:
     (runs.parent / "conf").mkdir()
     (runs.parent / "train.py").touch()

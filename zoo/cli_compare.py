@@ -24,7 +24,8 @@ def compare(
     ] = None,
     split: Annotated[str, typer.Option(help="The test split.")] = "test",
     baseline: Annotated[
-        str | None, typer.Option(help="A row's name, or one of its runs; default: that of the first run.")
+        str | None,
+        typer.Option(help="A row's name, or one of its runs; default: the first recipe as it stands."),
     ] = None,
     samples: Annotated[int, typer.Option(min=1, help="Test sets to draw.")] = 1000,
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 12345,
@@ -75,6 +76,8 @@ def compare(
 
             for name, content in pictures(comparison).items():
                 write_bytes(png / name, content)
+            if not comparison.one_machine:
+                typer.echo("no picture of quality against speed: the machines differ", err=True)
         if html:
             from zoo.runs.comparison.html import page
 

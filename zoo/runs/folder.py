@@ -58,11 +58,18 @@ def short_id(folder: Path) -> str:
 
 
 def wandb_id(folder: Path) -> str:
-    """By which W&B knows a run: the id that its agent drew, where one started the run, else the short id."""
+    """By which W&B knows a run: the id that its agent drew, where one started the run, else the short id.
+
+    Raises:
+        ValueError: the file that holds the id is damaged.
+    """
+    path = folder / _WANDB_ID
     try:
-        return (folder / _WANDB_ID).read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8")
     except OSError:
         return short_id(folder)
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is damaged, and W&B's id of the run with it: {error}") from error
 
 
 def keep_wandb_id(folder: Path, identity: str) -> None:

@@ -285,7 +285,7 @@ def test_a_run_that_is_gone_was_killed(sweep: Path) -> None:
     status = json.loads((run / "status.json").read_text())
     (run / "status.json").write_text(json.dumps({**status, "state": "running", "pid": 2**30}))
     (lost,) = compare(sweep).left_out
-    assert (lost.state, lost.left_out) == ("killed", "it is killed")
+    assert (lost.state, lost.left_out) == ("killed", "it was killed")
 
 
 def test_a_seed_counts_once(sweep: Path) -> None:
@@ -298,6 +298,42 @@ def test_a_seed_counts_once(sweep: Path) -> None:
         "12_dot",
         f"it repeats seed 2 of {sweep / '99_again'}",
     )
+
+
+@pytest.mark.parametrize("first", ["recipe", "typed"])
+def test_of_a_repeated_seed_the_recipe_counts_in_any_order(tmp_path: Path, first: str) -> None:
+    """What was typed says what the recipe says already: one configuration."""
+    runs = {name: make_run(tmp_path / name, right=right) for name, right in (("recipe", 10), ("typed", 15))}
+    typed(runs["recipe"], "experiment=toy", "seed=1")
+    found = compare(runs[first], *runs.values())
+    assert [row.scores["exact_match"].mean for row in found.rows] == [0.5]
+    assert [run.path.name for run in found.left_out] == ["typed"]
+
+
+def test_results_without_any_metric_are_refused_by_name(sweep: Path) -> None:
+    for run in sweep.iterdir():
+        edit(run, test={})
+    assert "no run measured anything on test" in refused(sweep)
+
+
+def test_digits_follow_the_size_of_a_score(sweep: Path) -> None:
+    """CIDEr-D is about 6, of which two places would say that all are alike; BLEU goes up to 100."""
+    for number, run in enumerate(sorted(sweep.iterdir())):
+        edit(run, test={"exact_match": 0.9, "cider_d": 6.01 + number / 1000, "bleu": 39.5 + number / 1000})
+    cells = {
+        name: next(one for one in table.columns(compare(sweep, metrics=(name,))) if one.head == name).cells[0]
+        for name in ("exact_match", "cider_d", "bleu")
+    }
+    assert cells == {
+        "exact_match": "0.9000 ± 0.0000",
+        "cider_d": "6.011 ± 0.001",
+        "bleu": "39.50 ± 0.00",
+    }
+
+
+def test_a_name_of_two_lines_is_one_cell_of_one_line(sweep: Path) -> None:
+    typed(sweep / "11_dot", "attention=dot", "model.note=one\ntwo")
+    assert not any("\n" in cell for one in table.columns(compare(sweep)) for cell in one.cells)
 
 
 def test_the_same_run_given_twice_is_one(sweep: Path) -> None:

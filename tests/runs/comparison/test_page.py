@@ -56,7 +56,7 @@ def test_costs_are_in_the_units_of_their_heads_and_of_one_machine(sweep: Path) -
 def test_the_table_is_complete(sweep: Path) -> None:
     """Also with metrics that were not asked for; numbers beside texts, to sort by."""
     found = {column["head"]: column for column in page_data(compared(sweep))["columns"]}
-    assert found["tf_perplexity"]["cells"][0] == "4.5000 ± 0.7071"
+    assert found["tf_perplexity"]["cells"][0] == "4.500 ± 0.707"
     assert found["exact_match"]["values"] == pytest.approx([0.475, 0.275, 0.675])
     assert found["exact_match"]["best"] == [False, False, True]
     assert found["difference"]["values"][0] is None
@@ -84,6 +84,31 @@ def test_what_is_no_number_is_a_gap(tmp_path: Path) -> None:
     curves = read_curves(file)
     assert list(curves) == ["val/bleu"]
     assert bands([curves])["val/bleu"].mean == [None, 3]
+
+
+def test_curves_that_count_tokens_of_other_vocabularies_are_left_out(sweep: Path) -> None:
+    names = ["val/exact_match", "train/loss"]
+    assert list(page_data(compared(sweep))["curves"]) == names
+    edit(sweep / "b1", vocabulary_hash="other")
+    found = page_data(compared(sweep))
+    assert list(found["curves"]) == names[:1]
+    (note,) = (note for note in found["notes"] if note.startswith("no curves of"))
+    assert note.startswith("no curves of train/loss: vocabulary_hash")
+
+
+def test_kept_results_have_the_curve_of_what_picked_the_checkpoint(sweep: Path, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for name, curve in (
+        ("a1", {"step": [10, 20], "seconds": [1, 2], "value": [0.25, 0.5]}),
+        ("b1", {"step": [1]}),
+    ):
+        edit(sweep / name, learning_curve=curve)
+        (sweep / name / "results.json").rename(kept / f"{name}.json")
+    found = page_data(compared(kept))
+    (band, nothing) = found["curves"]["val/exact_match"]
+    assert (band["steps"], band["mean"], nothing) == ([10, 20], [0.25, 0.5], None)
+    assert "no learning curve: the learning_curve in the results of seed 1 is damaged" in found["notes"]
 
 
 def test_long_curves_are_thinned(tmp_path: Path) -> None:

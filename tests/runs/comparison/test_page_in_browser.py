@@ -131,6 +131,16 @@ def test_sorting_and_filtering(runs: Path) -> None:
     assert "0.8750 ± 0.0354" in found["best"]
 
 
+def test_settings_are_sorted_by_the_numbers_in_them(tmp_path: Path) -> None:
+    order = ["-1", "-1e-2", "1e-4", "0.002", "0.01", "0.1", "2", "10"]
+    for number, rate in enumerate(sorted(order)):
+        make_run(tmp_path / "sweep" / str(number), right=10, model={"rate": float(rate)})
+    sort = 'click("model.rate"); found.{} = cells("model.rate");'
+    found = visit(tmp_path / "sweep", sort.format("up") + sort.format("down"))
+    assert [float(text) for text in found["up"]] == [float(text) for text in order]
+    assert found["down"] == found["up"][::-1]
+
+
 def test_curves_costs_and_what_is_shown(runs: Path) -> None:
     found = visit(
         runs,

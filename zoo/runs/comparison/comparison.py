@@ -198,6 +198,8 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
     if any(not run.results for run in runs):  # of predictions anything that follows from them can be had
         scored = ("bleu", "bleu_tok_lc", "chrf", "exact_match", *caption_metrics())
         measured += [name for name in scored if name not in measured]
+    if not measured:
+        raise ValueError(f"no run measured anything on {question.split}: the results hold no metric of it")
     for name in question.metrics:
         if name not in measured:
             raise ValueError(f"no run has the metric {name!r} of {question.split}{unknown(name, measured)}")

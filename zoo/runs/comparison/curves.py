@@ -4,7 +4,7 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,28 @@ def read_curves(path: Path) -> dict[str, Points]:
     return {
         name: _thinned(np.array(steps, float), np.array(values)) for name, (steps, values) in found.items()
     }
+
+
+def kept_curve(results: Mapping[str, Any]) -> dict[str, Points]:
+    """The curve that results hold which were kept without their run: of what picked its checkpoint, or none.
+
+    Args:
+        results: of the run.
+
+    Raises:
+        ValueError: the curve is damaged.
+    """
+    if not (curve := results.get("learning_curve")):
+        return {}
+    try:
+        steps, values = (np.array(curve[key], float) for key in ("step", "value"))
+        if steps.ndim != 1 or steps.shape != values.shape or not len(steps):
+            raise ValueError(f"{steps.shape} steps and {values.shape} values")
+        return {results["checkpoint"]["metric"]: _thinned(steps, values)}
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(
+            f"the learning_curve in the results of seed {results.get('seed')} is damaged"
+        ) from error
 
 
 def bands(runs: Sequence[Mapping[str, Points]]) -> dict[str, Band]:

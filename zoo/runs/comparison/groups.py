@@ -64,8 +64,8 @@ def group(runs: Sequence[Run]) -> list[Group]:
         runs: all of which may be compared.
 
     Returns:
-        Groups in the order of their first runs. Of runs that repeat a seed the last counts: counted twice,
-        one result would pass for two.
+        Groups in the order of their first runs. Of runs that repeat a seed the one for which least was typed
+        counts, of those the last: counted twice, one result would pass for two.
     """
     together: dict[tuple[str, ...], dict[Any, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
@@ -73,8 +73,16 @@ def group(runs: Sequence[Run]) -> list[Group]:
     counted, repeated = [], []
     for seeds in together.values():
         ordered = [same for _, same in sorted(seeds.items(), key=lambda item: item[0] or 0)]
-        counted.append(tuple(same[-1] for same in ordered))
-        repeated.append(tuple(_repeating(run, same[-1]) for same in ordered for run in same[:-1]))
+        chosen = tuple(min(reversed(same), key=lambda run: len(special(run.overrides))) for same in ordered)
+        counted.append(chosen)
+        repeated.append(
+            tuple(
+                _repeating(run, one)
+                for one, same in zip(chosen, ordered, strict=True)
+                for run in same
+                if run is not one
+            )
+        )
     names = _names([(*of, *more) for of, more in zip(counted, repeated, strict=True)])
     labels = _told_apart([" or ".join(dict.fromkeys(of.values())) for of in names], list(together))
     return [

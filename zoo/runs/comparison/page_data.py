@@ -9,7 +9,8 @@ from PIL import Image
 
 from zoo.runs.comparison import table
 from zoo.runs.comparison.comparison import COSTS, Comparison, Row
-from zoo.runs.comparison.curves import bands, read_curves
+from zoo.runs.comparison.curves import bands, kept_curve, read_curves
+from zoo.runs.comparison.refusal import obstacles
 from zoo.runs.predictions import read_split
 
 _SAMPLES, _LONGEST = 24, 600
@@ -85,15 +86,17 @@ def _curves(rows: Sequence[Row], notes: list[str]) -> dict[str, list[dict[str, A
         for run in row.group.runs:
             path = run.path / "metrics.csv"
             try:
-                if path.is_file():
-                    of_seeds.append(read_curves(path))
+                of_seeds.append(read_curves(path) if path.is_file() else kept_curve(run.results))
             except (OSError, ValueError) as error:
                 notes.append(f"no learning curve: {error}")
         found.append(bands(of_seeds))
-    names = list({name: None for of_row in found for name in of_row})
+    names = {name for of_row in found for name in of_row}
+    runs = [run for row in rows for run in row.group.runs]
+    hindered = {name: why for name in sorted(names) if (why := obstacles(runs, name.partition("/")[2]))}
+    notes += [f"no curves of {name}: {'; '.join(why)}" for name, why in hindered.items()]
     return {
         name: [of_row[name]._asdict() if name in of_row else None for of_row in found]
-        for name in sorted(names, key=lambda name: (not name.startswith("val/"), name))
+        for name in sorted(names - hindered.keys(), key=lambda name: (not name.startswith("val/"), name))
     }
 
 

@@ -136,7 +136,8 @@ def _read(path: Path) -> Run:
             state, overrides = status.state, tuple(map(str, status.overrides))
             if state is not State.FINISHED:
                 reason = str(status.exception or "").partition("\n")[0]
-                return Run(path, state, reason or f"it is {state}", {}, overrides)
+                verb = "was" if state is State.KILLED else "is"
+                return Run(path, state, reason or f"it {verb} {state}", {}, overrides)
         if (path / _RESULTS).is_file():
             try:
                 return Run(path, state, None, _results(path / _RESULTS), overrides)

@@ -59,7 +59,7 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
     settings = comparison.settings if complete else comparison.settings[:_MOST_SETTINGS]
 
     def text(head: str, cell: Callable[[Row], str]) -> Column:
-        cells = [printable(cell(row)) for row in rows]
+        cells = [printable(" ".join(cell(row).splitlines())) for row in rows]
         return Column(head, cells, [None] * len(rows), [False] * len(rows), False)
 
     def number(
@@ -295,8 +295,9 @@ def _escaped(text: str) -> str:
 
 
 def _digits(found: Sequence[Summary]) -> int:
-    """Shares need more places than scores up to 100."""
-    return 2 if any(abs(one.mean) >= 5 for one in found) else 4
+    """Places behind the point: the largest mean has four digits or five, as far as that takes two places."""
+    largest = max((abs(one.mean) for one in found), default=0)
+    return 2 if largest >= 10 else 3 if largest > 1 else 4
 
 
 def _setting(key: str, row: Row) -> str:

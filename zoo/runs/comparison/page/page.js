@@ -73,13 +73,25 @@
   find("table").tHead.append(element("tr"));
   find("table").tHead.rows[0].append(...heads);
 
+  // The numbers in a text, with their sign where one stands for itself: `lr=-1e-3`, but `top-1`.
+  const numbers = /((?<![\w.)])-?\d+(?:\.\d+)?(?:e[+-]?\d+)?|\d+(?:\.\d+)?)/i;
+  /** As texts, but for the numbers in them: 0.002 comes before 0.01, and 9 before 10. */
+  function byText(one, other) {
+    const [left, right] = [one.split(numbers), other.split(numbers)];
+    for (let place = 0; place < Math.min(left.length, right.length); place += 1) {
+      const isNumber = place % 2 === 1; // texts and numbers take turns
+      const found = isNumber ? left[place] - right[place] : left[place].localeCompare(right[place], "en");
+      if (found) return found;
+    }
+    return left.length - right.length;
+  }
   function sort() {
     const order = [...data.order];
     if (sorted.column >= 0) {
       const { values, cells, is_number } = data.columns[sorted.column];
       const sign = sorted.ascending ? 1 : -1;
       order.sort((one, other) => {
-        if (!is_number) return sign * cells[one].localeCompare(cells[other], "en", { numeric: true });
+        if (!is_number) return sign * byText(cells[one], cells[other]);
         if (values[one] === null || values[other] === null) return (values[one] === null) - (values[other] === null);
         return sign * (values[one] - values[other]); // rows without a number stay last
       });
@@ -318,7 +330,7 @@
   find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${cut(data.labels[data.baseline], 200)}`;
   find("notes").append(...data.notes.map((note) => element("li", note)));
   if (data.leftOut.length) {
-    const list = element("details", element("summary", `left out: ${data.leftOut.length} runs`));
+    const list = element("details", element("summary", `left out (${data.leftOut.length})`));
     const lines = element("ul");
     lines.append(...data.leftOut.map(([state, path, reason]) => element("li", `${state}: ${path}: ${reason}`)));
     list.append(lines);
