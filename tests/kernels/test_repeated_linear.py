@@ -1,5 +1,8 @@
 """A linear map of many steps against the same map without the detour."""
 
+import gc
+import weakref
+
 import torch
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -83,3 +86,24 @@ def test_a_weight_without_a_gradient_gets_none() -> None:
     recurrence(layer, first, True).sum().backward()
     assert first.grad is not None
     assert layer.weight.grad is None
+
+
+def test_a_backward_pass_that_ends_before_the_weight_leaves_nothing_behind() -> None:
+    """Steps that know each other through what they collect would keep the graph of every batch."""
+
+    class Watched:
+        pass
+
+    def pass_over_two_steps() -> weakref.ref[Watched]:
+        W, start = RepeatedLinear(torch.ones(3, 3, requires_grad=True)), torch.ones(2, 3, requires_grad=True)
+        first = W(start * 2)
+        second = W(first)
+        assert first.grad_fn is not None
+        watched = Watched()
+        first.grad_fn.metadata["watched"] = watched
+        torch.autograd.grad(second.sum(), start)
+        return weakref.ref(watched)
+
+    gone = pass_over_two_steps()
+    gc.collect()
+    assert gone() is None

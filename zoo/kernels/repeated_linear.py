@@ -74,5 +74,7 @@ class _Step(Function):
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         x, weight = ctx.saved_tensors
-        ctx.steps.append((gradient, x))
+        # Without its history, which leads to steps that hold this list: such a circle is never freed where
+        # the backward pass ends before W.
+        ctx.steps.append((gradient, x.detach()))
         return linear(gradient, weight.mT), None, None
