@@ -73,7 +73,7 @@ def warm_up(task: Any, batches: Iterator[Any]) -> None:
     optimizer = torch.optim.Adam(baseline.parameters(), lr=1e-2) if baseline.learned else None
     for batch in islice(batches, 200):
         loss, terms = task.loss_of(batch)
-        baseline.update(terms["reward"].detach())  # else the average would hold the graphs of all batches
+        baseline.update(terms["reward"])
         if optimizer is not None:
             task.zero_grad()
             loss.backward()
