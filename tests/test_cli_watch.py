@@ -97,6 +97,12 @@ def test_of_one_run_its_newest_part_is_shown(runs: Path, became: list[str]) -> N
     assert became[-1] == str(runs / SINGLE)
 
 
+@pytest.mark.parametrize("below", [Path(SINGLE).parent, "wandb/latest-run"])
+def test_a_folder_that_wandb_made_for_a_run_is_shown(runs: Path, became: list[str], below: str) -> None:
+    assert _zoo(runs / below).exit_code == 7
+    assert became[-1] == f"{runs / below}/run-33333333.wandb"
+
+
 def test_a_run_that_an_agent_started_is_found_by_the_id_that_it_drew(runs: Path, became: list[str]) -> None:
     run = runs / "2026-01-31" / "13-00-00_b_33333333"
     _record(runs, "drawn123", "11")

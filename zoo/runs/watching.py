@@ -27,6 +27,8 @@ def wandb_records(folder: Path, *, newest: bool = False) -> Path:
         NothingToWatch: there is none, or none of these runs has written any.
     """
     _require(folder)
+    if file := next(folder.glob("run-*.wandb"), None):  # W&B's own folder of one run
+        return file
     for records in (folder, folder / "wandb"):
         if _ids(records):
             return records
