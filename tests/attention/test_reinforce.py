@@ -231,3 +231,11 @@ def test_a_choice_is_rewarded_with_what_follows_it() -> None:
     assert reward_to_go(reward, 0.0).tolist() == reward.tolist()
     assert reward_to_go(torch.tensor([[0, 0, 1]]), 0.5).tolist() == [[0.25, 0.5, 1.0]], "whole numbers, too"
     assert reward_to_go(reward.double().expand(2, 5, 3), 0.5).shape == (2, 5, 3)
+
+
+def test_returns_stay_exact_in_mixed_precision() -> None:
+    reward = torch.rand(4, 18)
+    with torch.autocast("cpu", torch.bfloat16):
+        returns = reward_to_go(reward, 0.9)
+    assert returns.dtype == torch.float32
+    assert torch.equal(returns, reward_to_go(reward, 0.9))

@@ -5,19 +5,21 @@ from pathlib import Path
 from typing import Any
 
 import lightning.pytorch as pl
+import numpy as np
 import pytest
 import torch
 
 from data.catch import CatchData
-from zoo.attention import LearnedBaseline, LearnedPolicy
+from zoo.attention import LearnedBaseline, LearnedPolicy, RandomPolicy
 from zoo.callbacks import GameFigures
 from zoo.callbacks import games as module
 from zoo.networks.ram import RecurrentAttentionModel
 from zoo.networks.recurrent import LSTM
+from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.tracking import TrackingTask
 
 
-def fit(tmp_path: Path, callback: GameFigures) -> None:
+def fit(tmp_path: Path, callback: GameFigures, policy: Any = None, **how: Any) -> TrackingTask:
     """Four epochs of a step, a validation behind each, then a test."""
     torch.manual_seed(0)
     games = {"train_games": 4, "validation_games": 5, "test_games": 6}
@@ -25,7 +27,7 @@ def fit(tmp_path: Path, callback: GameFigures) -> None:
     data.setup()
     sizes = {"glimpses": 1, "glimpse_size": 3, "scales": 1, "glimpse_hidden_size": 4, "hidden_size": 4}
     network = RecurrentAttentionModel(
-        spec=data.spec, policy=partial(LearnedPolicy, std=0.1), recurrent=LSTM, **sizes
+        spec=data.spec, policy=policy or partial(LearnedPolicy, std=0.1), recurrent=LSTM, **sizes
     )
     task = TrackingTask(
         network=network,
@@ -45,9 +47,11 @@ def fit(tmp_path: Path, callback: GameFigures) -> None:
         enable_model_summary=False,
         enable_progress_bar=False,
         default_root_dir=tmp_path,
+        **how,
     )
     trainer.fit(task, datamodule=data)
     trainer.test(task, datamodule=data, verbose=False)
+    return task
 
 
 def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(
@@ -70,6 +74,28 @@ def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(
         ("step0000004", {"val 0": 2, "val 1": 2}),
         ("test", {"test 0": 2, "test 1": 2}),
     ]
+
+
+@pytest.mark.parametrize("policy", [partial(LearnedPolicy, std=0.1), RandomPolicy])
+@pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
+def test_what_is_drawn_is_what_was_tested(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Any, precision: str
+) -> None:
+    """In the same precision, and at the same places of what looks anywhere."""
+    drawn: list[dict[str, list[BallPath]]] = []
+    sheet = module.game_sheet
+
+    def watched(games: Any, title: str) -> Any:
+        drawn.append(games)
+        return sheet(games, title=title)
+
+    monkeypatch.setattr(module, "game_sheet", watched)
+    task = fit(tmp_path, GameFigures(folder=tmp_path, games=6), policy, precision=precision)
+    for name, item in zip(drawn[-1], task.predictions["test"], strict=True):
+        falls = drawn[-1][name]
+        assert sum(fall.caught for fall in falls) == int(item["prediction"])
+        places = [place for fall in falls for place in fall.locations.tolist()]
+        assert np.ravel(places).tolist() == pytest.approx(np.ravel(item["locations"]).tolist(), abs=1e-6)
 
 
 def test_bad_numbers(tmp_path: Path) -> None:

@@ -10,11 +10,14 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
+from zoo.config import resolvers
+from zoo.config.compose import compose_jobs
 from zoo.runs import publish as module
-from zoo.runs.publish import main, publish, runs_of
+from zoo.runs.publish import main, publish, published, runs_of
+from zoo.runs.results import config_hash
 from zoo.runs.status import StatusFile
 from zoo.runs.sweep_record import Sweep, SweepJob
-from zoo.runs.tables import fault_table, tables
+from zoo.runs.tables import fault_table, summary, tables
 
 BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
 MACHINE = {"processor": "Some CPU", "cores": 2, "threads": 2}
@@ -133,6 +136,21 @@ def test_a_run_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None
     kept = project / "results" / "toy" / "attention=dot,selection=hard_seed1.json"
     overrides = json.loads(kept.read_text(encoding="utf-8"))["overrides"]
     assert overrides == ["attention=dot", "selection=hard"], "no seed, no folder of a machine"
+
+
+def test_what_repeats_the_recipe_stands_for_it(project: Path, tmp_path: Path) -> None:
+    (project / "conf").symlink_to(Path(__file__).parents[2] / "conf")
+    resolvers.register()
+    for policy in ("learned", "random"):
+        typed = ["experiment=ram_tracking", f"policy={policy}"]
+        (job,) = compose_jobs(project / "conf", typed, multirun=False)
+        content = results(1, 0.5, hashed=config_hash(job.config))
+        content = {**content, "experiment": "ram_tracking", "name": policy}
+        publish([make_run(tmp_path / policy, content, f"policy={policy}")], project)
+    kept = published(project / "results")
+    assert {row["name"]: row.get("recipe", False) for row in kept} == {"learned": True, "random": False}
+    assert [line.split(" | ")[0] for line in summary(kept).split("\n")[3:-2]] == ["| `ram_tracking`"]
+    assert tables(kept).count("| policy=") == 2, "where all are told apart, what was typed names it"
 
 
 def test_a_group_within_a_group_is_no_folder(project: Path, tmp_path: Path) -> None:

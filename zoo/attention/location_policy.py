@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.kernels.noise import normal_like, uniform
+from zoo.kernels.precision import at_least_float32
 
 
 class Look(NamedTuple):
@@ -105,8 +106,9 @@ class RandomPolicy(LocationPolicy):
 
     def forward(self, state: Tensor, *, sample: bool) -> Look:
         """See `LocationPolicy`."""
-        drawn = 2 * uniform((*state.shape[:-1], 2), state.device) - 1
-        return Look(drawn, drawn)
+        drawn = uniform((*state.shape[:-1], 2), state.device).to(at_least_float32(state))
+        place = 2 * drawn - 1
+        return Look(place, place)
 
 
 class CenterPolicy(LocationPolicy):
@@ -116,5 +118,5 @@ class CenterPolicy(LocationPolicy):
 
     def forward(self, state: Tensor, *, sample: bool) -> Look:
         """See `LocationPolicy`."""
-        middle = state.new_zeros(*state.shape[:-1], 2, dtype=torch.float32)
+        middle = state.new_zeros(*state.shape[:-1], 2, dtype=at_least_float32(state))
         return Look(middle, middle)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
-from zoo.kernels.precision import at_least_float32
+from zoo.kernels.precision import at_least_float32, without_autocast
 
 
 def reward_to_go(reward: Tensor, discount: float = 1.0) -> Tensor:
@@ -28,7 +28,8 @@ def reward_to_go(reward: Tensor, discount: float = 1.0) -> Tensor:
     reward = reward.to(at_least_float32(reward) if reward.is_floating_point() else torch.float32)
     step = torch.arange(reward.shape[-1], device=reward.device)
     later = (discount ** (step[:, None] - step).clamp(min=0)).tril()  # (reward, choice)
-    return reward @ later.to(reward.dtype)
+    with without_autocast(reward.device.type):
+        return reward @ later.to(reward.dtype)
 
 
 class ReinforceTerms(NamedTuple):

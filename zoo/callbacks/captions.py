@@ -38,7 +38,7 @@ class CaptionFigures(Figures):
         chosen = fixed_predictions(task, split, self._images)
         if not chosen:
             return {}
-        batch = trainer.datamodule.batch(split, [item["id"] for item in chosen])  # type: ignore[attr-defined]
+        batch = self.batch(trainer, split, [item["id"] for item in chosen])
         best = [found[0] for found in task.caption(batch.images)]  # type: ignore[operator]
         drawn = [
             captioned(

@@ -1,6 +1,7 @@
 """Pictures at some validations and at test: what every callback that draws has in common."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,12 @@ class Figures(Callback):
             when: at which step, for a title.
         """
 
+    @staticmethod
+    def batch(trainer: pl.Trainer, split: str, items: Sequence[int]) -> Any:
+        """Items of a split by their numbers, in the precision of the fit or test."""
+        batch = trainer.datamodule.batch(split, items)  # type: ignore[attr-defined]
+        return trainer.precision_plugin.convert_input(batch)
+
     def state_dict(self) -> dict[str, Any]:
         """How many validations there have been."""
         return {"validations": self._validations}
@@ -65,7 +72,11 @@ class Figures(Callback):
     def _keep(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> None:
         if not trainer.is_global_zero:
             return
-        for name, figure in self.draw(trainer, task, split, when).items():
+        with (
+            trainer.precision_plugin.forward_context()
+        ):  # as predictions were made, so that sheets show these
+            figures = self.draw(trainer, task, split, when)
+        for name, figure in figures.items():
             file = self._folder / f"{name}_{when}.png"
             write_bytes(file, png(figure))
             log_image(trainer.loggers, f"{split}/{name}", file, trainer.global_step)

@@ -43,8 +43,10 @@ class GameFigures(Figures):
         if not items:
             return {}
         drawn = items[: self._games]
-        batch = trainer.datamodule.batch(split, [item["id"] for item in drawn])  # type: ignore[attr-defined]
+        batch = self.batch(trainer, split, [item["id"] for item in drawn])
+        with task.as_evaluated(batch.index):
+            paths = task.paths(batch)
         return {
-            "games": game_sheet(dict(zip(batch.names, task.paths(batch), strict=True)), title=when),
+            "games": game_sheet(dict(zip(batch.names, paths, strict=True)), title=when),
             "locations": where_looked(items, task.spec.images),
         }

@@ -51,9 +51,10 @@ class GlimpseFigures(Figures):
         for is_right in (True, False):
             alike = [item["id"] for item in others if (item["prediction"] in item["references"]) is is_right]
             chosen += alike[: self._images]
-        batch = trainer.datamodule.batch(split, chosen)  # type: ignore[attr-defined]
-        paths = task.paths(batch.images, batch.labels)
-        # What looks anywhere may look elsewhere and say something else now, so what is drawn decides.
+        batch = self.batch(trainer, split, chosen)
+        with task.as_evaluated(batch.index):
+            paths = task.paths(batch.images, batch.labels)
+        # Sums of another batch size may turn a close answer, so what is drawn decides.
         groups = {
             "the first images": paths[: len(first)],
             "others, right": [path for path in paths[len(first) :] if path.prediction == path.label],

@@ -17,6 +17,9 @@ from typing import Annotated, Any
 
 import typer
 
+from zoo.config import resolvers
+from zoo.config.compose import compose_jobs
+from zoo.config.problems import ConfigError
 from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
 from zoo.figures.png import png
@@ -25,6 +28,7 @@ from zoo.runs.comparison.names import label, special
 from zoo.runs.files import write_bytes, write_json
 from zoo.runs.pages import write_pages
 from zoo.runs.predictions import read_predictions
+from zoo.runs.results import config_hash
 from zoo.runs.status import StatusFile
 from zoo.runs.sweep_record import RECORD, read_sweep
 from zoo.runs.tables import machines
@@ -48,6 +52,8 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         results = json.loads((run / "results.json").read_text(encoding="utf-8"))
         status = StatusFile(run).read()
         results["overrides"] = special(status.overrides)
+        if results["overrides"] and _repeats_recipe(results, project / "conf"):
+            results["recipe"] = True
         # What was learned in another run has its curve, as long as that lies where it lay.
         trained = run if status.tests is None else (run / results["checkpoint"]["file"]).resolve().parents[1]
         if trained == run or (trained / "metrics.csv").exists():
@@ -60,6 +66,16 @@ def publish(runs: Sequence[Path], project: Path) -> None:
     kept = published(project / "results")
     write_pages(project, kept)
     _draw(kept, project / "docs" / "pictures")
+
+
+def _repeats_recipe(results: Mapping[str, Any], conf: Path) -> bool:
+    """Whether what was typed is what the recipe says anyway."""
+    resolvers.register()
+    try:
+        (recipe,) = compose_jobs(conf, [f"experiment={results['experiment']}"], multirun=False)
+    except ConfigError:  # the file of a recipe may lie elsewhere
+        return False
+    return config_hash(recipe.config) == results["config_hash"]
 
 
 def _file_name(results: Mapping[str, Any]) -> str:

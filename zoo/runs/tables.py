@@ -12,7 +12,7 @@ from zoo.runs.anchors import Anchor
 from zoo.runs.comparison.names import label, speed_unit
 
 Results = Mapping[str, Any]
-"""What a results.json says, with the run's special `overrides`."""
+"""What a results.json says, with the run's special `overrides`, and whether they only repeat the `recipe`."""
 
 _METRICS = (
     "bleu",
@@ -87,7 +87,7 @@ def summary(published: Sequence[Results]) -> str:
     """One row for each recipe as it stands, or typed in full, with the one number that says most about it."""
     lines = []
     for group in _by_configuration(published).values():
-        if not _is_recipe(group[0]):
+        if not _repeats_recipe(group[0]):
             continue
         metric = headline(group)
         cell = f"{metric} {_spread([row['test'][metric] for row in group], digits=_digits(metric))}"
@@ -259,6 +259,11 @@ def _is_recipe(row: Results) -> bool:
     return not row.get("overrides")
 
 
+def _repeats_recipe(row: Results) -> bool:
+    """Whether nothing was typed but what the recipe says."""
+    return _is_recipe(row) or bool(row.get("recipe"))
+
+
 def _seeds(group: Sequence[Results]) -> str:
     return ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"])))
 
@@ -360,7 +365,7 @@ def _effects(groups: Sequence[Sequence[Results]], columns: Sequence[tuple[str, s
 
     The interval is Student's for pairs, so it is wide for few seeds, as it should be.
     """
-    recipes = [group for group in groups if not group[0].get("overrides")]
+    recipes = [group for group in groups if _repeats_recipe(group[0])]
     if len(recipes) != 1:
         return ""
     recipe = {row["seed"]: row for row in recipes[0]}

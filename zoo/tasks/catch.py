@@ -67,10 +67,14 @@ class Catch:
         self.column, self.drift = self._balls[self._number]
 
     def observe(self) -> Tensor:
-        """The boards, `(N, 1, size, size)` in {0, 1}: ball and paddle on an empty ground."""
+        """The boards, `(N, 1, size, size)` in {0, 1}: ball and paddle on an empty ground.
+
+        They have torch's default dtype, which a training in float64 sets.
+        """
         falling = self._covers(self.row)[:, None] & self._covers(self.column, self.ball)[:, None]
         bottom, paddle = self._covers(self.size - self.ball), self._covers(self.paddle, 2 * self.ball)
-        return (falling | bottom[:, None] & paddle[:, None])[:, None].float()
+        board = falling | bottom[:, None] & paddle[:, None]
+        return board[:, None].to(torch.get_default_dtype())
 
     def _covers(self, first: int | Tensor, width: int | None = None) -> Tensor:
         """Which of an axis's pixels are the `width` (else b) from `first` on, `(size,)`; of N `(N, size)`."""

@@ -3,6 +3,7 @@
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, ClassVar, cast
 
 import lightning.pytorch as pl
@@ -161,8 +162,16 @@ class Task(pl.LightningModule, ABC):
         """Measures a batch."""
         self._measure(self.test_splits[dataloader_idx], batch)
 
+    def as_evaluated(self, index: Tensor) -> AbstractContextManager[None]:
+        """A context in which what is sampled for items depends on no batch.
+
+        Args:
+            index: `(B,)`, the items' numbers.
+        """
+        return keyed(index.to(self.device), self._seed)
+
     def _measure(self, split: str, batch: Any) -> None:
-        with keyed(batch.index, self._seed):  # so that what is sampled depends on no batch
+        with self.as_evaluated(batch.index):
             self._evaluate(split, batch)
 
     @abstractmethod
