@@ -58,6 +58,7 @@ def read_karpathy(path: Path) -> dict[str, Captions]:
         ValueError: the file is no JSON, or of another kind.
     """
     splits: dict[str, Captions] = {"train": {}, "val": {}, "test": {}}
+    split_of: dict[str, str] = {}
     content = _read_json(path)
     for number, image in enumerate(_list(path, content, "images")):
         where = f"{path}, image {number}"
@@ -65,9 +66,12 @@ def read_karpathy(path: Path) -> dict[str, Captions]:
         split = "train" if split == "restval" else split
         if split not in splits:
             raise ValueError(f"{where}: split must be train, restval, val or test, got {split!r}")
-        folder = _text(where, image, "filepath") if "filepath" in image else ""
+        if "filepath" in image and (folder := _text(where, image, "filepath")):
+            name = f"{folder}/{name}"
+        if (first := split_of.setdefault(name, split)) != split:
+            raise ValueError(f"{where}: {name} is in split {split!r}, and was in {first!r} before")
         for sentence in _list(where, image, "sentences"):
-            _add(splits[split], f"{folder}/{name}" if folder else name, _text(where, sentence, "raw"))
+            _add(splits[split], name, _text(where, sentence, "raw"))
     return splits
 
 
@@ -82,7 +86,10 @@ def read_coco(path: Path) -> Captions:
     captions: Captions = {}
     for number, image in enumerate(_list(path, content, "images")):
         where = f"{path}, image {number}"
-        names[_id(where, image, "id")] = _name(where, image, "file_name")
+        image_id = _id(where, image, "id")
+        if image_id in names:
+            raise ValueError(f"{where}: there is another image with the id {image_id!r}")
+        names[image_id] = _name(where, image, "file_name")
     for number, annotation in enumerate(_list(path, content, "annotations")):
         where = f"{path}, annotation {number}"
         caption = _text(where, annotation, "caption")
@@ -184,6 +191,6 @@ def _name(where: str, node: dict[str, Any], key: str) -> str:
 
 def _id(where: str, node: dict[str, Any], key: str) -> int | str:
     value = node.get(key)
-    if not isinstance(value, int | str):
+    if not isinstance(value, int | str) or isinstance(value, bool):
         raise ValueError(f"{where}: {key!r} must be a number or a text, got {json.dumps(value)[:60]}")
     return value

@@ -5,7 +5,7 @@ import logging
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from unicodedata import normalize
+from unicodedata import category, normalize
 
 import numpy as np
 import torch
@@ -25,7 +25,12 @@ from zoo.text import TextCodec, text_spec
 
 _log = logging.getLogger(__name__)
 
-_NO_WORD = re.compile(r"[^\w'-]+|(?<!\w)['-]+|['-]+(?!\w)")
+# Vowel signs and accents that are characters of their own; all but rare ones lie below.
+_MARKS = "".join(chr(code) for code in range(0x20000) if category(chr(code)).startswith("M"))
+_NO_WORD, _NO_WORD_IN_ASCII = (
+    re.compile(rf"[^{letters}'-]+|(?<![{letters}])['-]+|['-]+(?![{letters}])")
+    for letters in (rf"\w{_MARKS}", r"\w")  # the second is four times as fast
+)
 _SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 Ids = NDArray[np.int64]
@@ -33,7 +38,8 @@ Ids = NDArray[np.int64]
 
 def words_alone(caption: str) -> str:
     """A caption as models read and write it: small letters, no punctuation but inside words (`t-shirt`)."""
-    return " ".join(_NO_WORD.sub(" ", normalize("NFC", caption).lower().replace("’", "'")).split())
+    small = normalize("NFC", caption.lower()).replace("’", "'")
+    return " ".join((_NO_WORD_IN_ASCII if small.isascii() else _NO_WORD).sub(" ", small).split())
 
 
 class CaptionData(DataModule):

@@ -25,7 +25,7 @@ _log = logging.getLogger(__name__)
 
 _ROWS, _SUMMARY, _PROGRESS = "rows.npy", "summary.json", "progress.json"
 
-_DAMAGED = (OSError, ValueError, KeyError, TypeError, EOFError)
+_DAMAGED = (OSError, ValueError, KeyError, TypeError, AttributeError, EOFError)
 """What comes of reading files that are missing, cut or of another kind."""
 
 _SECONDS_AT_RISK = 10.0

@@ -1,5 +1,6 @@
 """Pictures become what the model was trained with."""
 
+import struct
 from dataclasses import replace
 from pathlib import Path
 from unittest.mock import MagicMock
@@ -7,7 +8,7 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 import torch
-from PIL import Image
+from PIL import Image, ImageOps
 
 from zoo.image import as_float, read_for_drawing, read_image
 from zoo.spec import DataSpec, ImageSpec
@@ -68,6 +69,38 @@ def test_a_picture_is_read_as_the_camera_was_held(tmp_path: Path) -> None:
     held[0x0112] = 6  # turned by a quarter: the first row is the last column
     Image.fromarray(pixels).save(tmp_path / "turned.png", exif=held)
     assert read_image(tmp_path / "turned.png", GREY)[0].tolist() == np.rot90(pixels, -1).tolist()
+
+
+def test_damaged_tags_do_not_hide_a_picture(tmp_path: Path) -> None:
+    pixels, held = np.arange(24, dtype=np.uint8).reshape(6, 4), Image.Exif()
+    held[0x0112], held[292] = 6, 65
+    number, text = (struct.pack(">HHI", 292, kind, 1) for kind in (4, 2))
+    assert number in held.tobytes()
+    damaged = held.tobytes().replace(number, text)  # Pillow reads that, but could not write it
+    Image.fromarray(pixels).save(tmp_path / "turned.png", exif=damaged)
+    assert read_image(tmp_path / "turned.png", GREY)[0].tolist() == np.rot90(pixels, -1).tolist()
+
+
+@pytest.mark.parametrize("orientation", range(10))
+@pytest.mark.parametrize("ending", ["png", "jpg", "tiff"])
+def test_every_orientation_is_that_of_pillow(tmp_path: Path, orientation: int, ending: str) -> None:
+    held = Image.Exif()
+    held[0x0112] = orientation
+    path = tmp_path / f"a.{ending}"
+    Image.fromarray(np.arange(24, dtype=np.uint8).reshape(4, 6) * 9).save(path, exif=held)
+    with Image.open(path) as file:
+        upright = np.asarray(ImageOps.exif_transpose(file))
+    spec = replace(GREY, height=upright.shape[0], width=upright.shape[1])
+    assert read_image(path, spec)[0].tolist() == upright.tolist()
+
+
+def test_whatever_a_reader_fails_with_names_the_picture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "a.png", np.zeros((4, 6), dtype=np.uint8))
+    monkeypatch.setattr(Image.Image, "getexif", MagicMock(side_effect=struct.error("not an integer")))
+    with pytest.raises(ValueError, match=r"a\.png cannot be read as a picture: not an integer"):
+        read_image(path, GREY)
 
 
 def test_a_smaller_picture_is_placed_as_it_is_where_a_model_was_shown_such(tmp_path: Path) -> None:

@@ -7,11 +7,22 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from PIL import ExifTags, Image, ImageOps, UnidentifiedImageError
+from PIL import ExifTags, Image, UnidentifiedImageError
 from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.spec import ImageSpec
+
+_TURNS = {
+    2: Image.Transpose.FLIP_LEFT_RIGHT,
+    3: Image.Transpose.ROTATE_180,
+    4: Image.Transpose.FLIP_TOP_BOTTOM,
+    5: Image.Transpose.TRANSPOSE,
+    6: Image.Transpose.ROTATE_270,
+    7: Image.Transpose.TRANSVERSE,
+    8: Image.Transpose.ROTATE_90,
+}
+"""What brings a picture upright, by the orientation in its EXIF."""
 
 
 def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
@@ -32,7 +43,10 @@ def read_image(path: str | Path, spec: ImageSpec) -> Tensor:
         ValueError: there is no such file, or it is no picture.
     """
     with _readable(path) as file:
-        picture: Image.Image = ImageOps.exif_transpose(file)  # as it was held, not as the sensor lay
+        file.load()  # which turns a TIFF
+        turn = _TURNS.get(file.getexif().get(ExifTags.Base.Orientation))
+        # As it was held, not as the sensor lay. `ImageOps.exif_transpose` fails where other tags are damaged.
+        picture: Image.Image = file if turn is None else file.transpose(turn)
         if picture.mode == "F" or (picture.mode == "I" and file.format != "PPM"):
             raise ValueError("its pixels are numbers of 32 bits, whose range nobody knows")
         if picture.mode.startswith("I"):  # of PPM it holds 16 bits, too
@@ -88,7 +102,7 @@ def _readable(path: str | Path) -> Iterator[Image.Image]:
             yield file
     except UnidentifiedImageError:
         raise ValueError(f"{path} is no picture, or of a format that is not known") from None
-    except (OSError, SyntaxError, ValueError, RuntimeError, Image.DecompressionBombError) as error:
+    except Exception as error:  # whatever a damaged file makes of Pillow's readers
         raise ValueError(f"{path} cannot be read as a picture: {error}") from error
 
 

@@ -177,7 +177,8 @@ def test_what_is_drawn_is_what_was_tested(
     monkeypatch.setattr(module, "glimpse_sheet", watched)
     figures = GlimpseFigures(folder=tmp_path, images=8, every_n_validations=9)
     trainer = fit(tmp_path, policy, figures, [], max_epochs=1, precision=precision, test=True)
-    assert isinstance(task := trainer.lightning_module, RecognitionTask)
+    task = trainer.lightning_module
+    assert isinstance(task, RecognitionTask)
     tested = task.predictions["test"]
     paths = sheets[-1]["the first images"]
     assert [path.prediction for path in paths] == [item["prediction"] for item in tested]

@@ -64,6 +64,10 @@ def test_karpathy(tmp_path: Path) -> None:
             "image 0: must have a text 'filepath', got 5",
         ),
         ({"images": [{"split": "val", "filename": "a"}]}, "image 0: must have a list 'sentences' of objects"),
+        (
+            {"images": [image("val", "a", "b", filepath="x"), image("test", "a", "c", filepath="x")]},
+            "image 1: x/a is in split 'test', and was in 'val' before",
+        ),
         ({"images": [image("val", "a\0", "b")]}, "image 0: 'filename' must name a picture, got 'a"),
         ({"images": [image("val", "a", "\ud800")]}, "image 0: must have a text 'raw', got"),
     ],
@@ -91,6 +95,12 @@ def test_coco(tmp_path: Path) -> None:
         ([{"id": [7], "file_name": "a.jpg"}], [], r"image 0: 'id' must be a number or a text, got \[7\]"),
         ([{"file_name": "a.jpg"}], [], "image 0: 'id' must be a number or a text, got null"),
         ([{"id": 7, "file_name": " "}], [], "image 0: 'file_name' must name a picture"),
+        ([{"id": True, "file_name": "a"}], [], "image 0: 'id' must be a number or a text, got true"),
+        (
+            [{"id": 7, "file_name": "a"}, {"id": 7, "file_name": "b"}],
+            [],
+            "image 1: there is another image with the id 7",
+        ),
         ([{"id": 7, "file_name": "a"}], [{"caption": "A"}], "annotation 0: 'image_id' must be a number"),
     ):
         with pytest.raises(ValueError, match=message):

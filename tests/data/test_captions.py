@@ -123,6 +123,12 @@ def test_words_are_small_and_without_punctuation() -> None:
     assert words_alone(" . ") == ""
 
 
+@pytest.mark.parametrize("caption", ["कुत्ता दौड़ता है", "สุนัขวิ่ง", "الكَلْبُ", "i̇stanbul'da"])
+def test_vowel_signs_and_accents_are_part_of_a_word(caption: str) -> None:
+    assert words_alone(f"-{caption}, '!") == caption
+    assert words_alone("İstanbul") == "i̇stanbul"
+
+
 @pytest.mark.parametrize("workers", [0, 1])
 def test_every_item_once(ready: Make, workers: int) -> None:
     assert_every_item_once(ready(num_workers=workers), COUNTS)

@@ -78,6 +78,10 @@ def damage_rows(folder: Path) -> None:
     (folder / "rows.npy").write_bytes((folder / "rows.npy").read_bytes()[:-1])
 
 
+def damage_list(folder: Path) -> None:
+    (folder / "summary.json").write_text('{"broken": []}', encoding="utf-8")
+
+
 def damage_summary(folder: Path) -> None:
     (folder / "summary.json").write_text('{"broken"')
 
@@ -95,7 +99,8 @@ def damage_other(folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", [damage_rows, damage_summary, damage_other, empty_rows, damage_kind, shutil.rmtree]
+    "damage",
+    [damage_rows, damage_summary, damage_list, damage_other, empty_rows, damage_kind, shutil.rmtree],
 )
 def test_what_is_damaged_is_made_anew(tmp_path: Path, damage: Any) -> None:
     assert_whole(tmp_path / "rows")

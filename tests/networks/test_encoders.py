@@ -1,5 +1,6 @@
 """Encoders of images: their grids, where their weights come from, and when they learn."""
 
+import hashlib
 from collections.abc import Callable
 from pathlib import Path
 from urllib.error import URLError
@@ -162,6 +163,18 @@ def test_a_file_that_is_something_else_is_refused(small: None, tmp_path: Path, c
         (tmp_path / FILE).write_bytes(content)
     with pytest.raises(ValueError, match=f"{FILE} does not hold the weights of Vgg19 as published at https"):
         loaded(tmp_path)
+
+
+def test_other_weights_have_a_name_of_their_own(published: Path, caplog: pytest.LogCaptureFixture) -> None:
+    own = hashlib.sha256((published / FILE).read_bytes()).hexdigest()[:8]
+    assert loaded(published).name == f"vgg19-{own}"
+    said = f"holds other weights than those published at https://download.pytorch.org/models/{FILE}"
+    assert said in caplog.text
+    caplog.clear()
+    encoder = Vgg19(weights_dir=published)
+    encoder.file = (published / FILE).rename(published / f"vgg19-{own}.pth")
+    encoder.load_published()
+    assert not caplog.text, "as if it had been published with this hash"
 
 
 def test_the_compact_encoder_halves_the_sides_and_learns_everywhere() -> None:

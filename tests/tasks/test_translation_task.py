@@ -20,7 +20,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from data.toys import Reverse
 from data.translation import TranslationData
 from data.vocabulary import Words
-from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Location, Soft
+from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Location, NoBaseline, Soft
 from zoo.batch import Padded, TranslationBatch, decoder_pair
 from zoo.callbacks import StepAxis
 from zoo.decoding import Beam, Greedy, Hypothesis, Sample
@@ -139,6 +139,27 @@ def test_without_later_tokens_a_reading_is_rewarded_with_its_own(
     assert seen["reward"].sum().item() == pytest.approx(
         -(task.terms["cross_entropy"] * tokens).item(), rel=1e-4
     )
+
+
+def test_without_a_discount_the_whole_sentence_rewards_each_reading(
+    data: TranslationData, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Xu et al. 2015, section 4.1: `log p(y | s̃, a) - b` stands before the sum over the readings."""
+    whole = {"baseline": NoBaseline, "entropy_weight": 0.0, "discount": None}
+    task, batch = make_task(data, Hard, label_smoothing=0.0, reinforce=whole), first_batch(data)
+    seen: dict[str, Any] = {}
+    assert task.reinforce is not None
+    inner = task.reinforce.forward
+    monkeypatch.setattr(task.reinforce, "forward", lambda **given: seen.update(given) or inner(**given))
+    task.training_step(batch, 0)
+    lengths = batch.target.lengths - 1
+    log_prob, keep = seen["log_prob"].double(), seen["keep_mask"]
+    sentences = seen["reward"][:, 0].double()
+    assert torch.equal(seen["reward"], seen["reward"][:, :1].expand_as(seen["reward"]))
+    cross_entropy = task.terms["cross_entropy"].double() * lengths.sum()
+    torch.testing.assert_close(-sentences.sum(), cross_entropy, rtol=1e-4, atol=0.0)
+    estimator = -(sentences * log_prob.where(keep, 0.0).sum(1)).mean()
+    torch.testing.assert_close(task.terms["reinforce"].double(), estimator, rtol=1e-4, atol=0.0)
 
 
 @pytest.mark.parametrize("selection", [Soft, GumbelHard])

@@ -72,9 +72,7 @@ class Figures(Callback):
     def _keep(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> None:
         if not trainer.is_global_zero:
             return
-        with (
-            trainer.precision_plugin.forward_context()
-        ):  # as predictions were made, so that sheets show these
+        with trainer.precision_plugin.forward_context():  # in which predictions were made
             figures = self.draw(trainer, task, split, when)
         for name, figure in figures.items():
             file = self._folder / f"{name}_{when}.png"

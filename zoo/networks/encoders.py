@@ -3,7 +3,9 @@
 Images are `(B, C, H, W)` in [0, 1]; each encoder normalises them itself. Grids are `(B, D, h, w)`.
 """
 
+import hashlib
 import http.client
+import logging
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -17,6 +19,8 @@ from torchvision.models._api import WeightsEnum
 from torchvision.models.vgg import cfgs, make_layers
 
 from zoo.compiling import compilable
+
+_log = logging.getLogger(__name__)
 
 
 class ImageEncoder(nn.Module, ABC):
@@ -192,6 +196,8 @@ class PublishedEncoder(ImageEncoder):
     def load_published(self) -> None:
         """Reads the published weights, after a download where they are missing.
 
+        Others in the same file are taken under a name of their own, with a warning.
+
         Raises:
             FileNotFoundError: they are missing and cannot be downloaded; names file, size, address and place.
             ValueError: the file holds something else.
@@ -209,6 +215,13 @@ class PublishedEncoder(ImageEncoder):
                 f"{self.file} does not hold the weights of {type(self).__name__} as published at "
                 f"{self.weights.url}; without the file they are downloaded"
             ) from error
+        model, _, published = self.file.stem.rpartition("-")
+        with self.file.open("rb") as file:
+            own = hashlib.file_digest(file, "sha256").hexdigest()[: len(published)]
+        if own != published:
+            self.name = f"{model}-{own}"
+            said = "%s holds other weights than those published at %s; features and results call them %s"
+            _log.warning(said, self.file, self.weights.url, self.name)
         self.has_weights = True
 
     def begin_epoch(self, epoch: int) -> None:

@@ -75,7 +75,7 @@ def _repeats_recipe(results: Mapping[str, Any], conf: Path) -> bool:
         (recipe,) = compose_jobs(conf, [f"experiment={results['experiment']}"], multirun=False)
     except ConfigError:  # the file of a recipe may lie elsewhere
         return False
-    return config_hash(recipe.config) == results["config_hash"]
+    return bool(config_hash(recipe.config) == results["config_hash"])
 
 
 def _file_name(results: Mapping[str, Any]) -> str:

@@ -48,13 +48,15 @@ class ReinforceParts(TypedDict):
         entropy_weight: of the bonus for undecided readings.
         discount: a reading is rewarded with the log-likelihood of its own token and, discount times less for
             each step, of later ones. 1 is unbiased for every decoder. 0 has the least variance, and is
-            unbiased where no reading is fed back (Luong's decoder without input feeding).
+            unbiased where no reading is fed back (Luong's decoder without input feeding). None rewards each
+            reading with the log-likelihood of the whole text, as Xu et al. 2015 (section 4.1): as unbiased as
+            1, and what a single moving average can foretell.
         weight: of the whole term beside the cross-entropy; 1 where it is left out.
     """
 
     baseline: Callable[..., Baseline]
     entropy_weight: float
-    discount: float
+    discount: float | None
     weight: NotRequired[float]
 
 
@@ -138,13 +140,17 @@ class WritingTask(Task):
     def _reinforce_terms(
         self, reinforce: Reinforce, decoded: Any, logits: Tensor, labels: Padded
     ) -> dict[str, Tensor]:
-        """Rewards each reading with the discounted log-likelihood of the tokens that it can still change."""
+        """Rewards each reading with the log-likelihood of the tokens that it can still change, or of all."""
         log_likelihood = -F.cross_entropy(
             logits.mT, labels.ids, ignore_index=self.target.pad, reduction="none"
         )
         terms = reinforce(
             log_prob=decoded.log_prob,
-            reward=reward_to_go(log_likelihood, self.discount),
+            reward=(
+                log_likelihood.sum(1, keepdim=True).expand_as(log_likelihood)
+                if self.discount is None
+                else reward_to_go(log_likelihood, self.discount)
+            ),
             state=decoded.queries,
             keep_mask=labels.keep_mask,
             entropy=decoded.entropy,
@@ -225,8 +231,8 @@ def per_token(mean_over_sentences: Tensor, labels: Padded) -> Tensor:
 
 
 def _check_reinforce(reinforce: ReinforceParts) -> None:
-    if not 0 <= reinforce["discount"] <= 1:
-        raise ValueError(f"discount must be from 0 to 1, got {reinforce['discount']}")
+    if reinforce["discount"] is not None and not 0 <= reinforce["discount"] <= 1:
+        raise ValueError(f"discount must be from 0 to 1, or null, got {reinforce['discount']}")
     if reinforce["entropy_weight"] < 0:
         raise ValueError(f"entropy_weight must be at least 0, got {reinforce['entropy_weight']}")
     if not reinforce.get("weight", 1.0) > 0:
