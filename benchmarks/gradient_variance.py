@@ -1,18 +1,18 @@
-"""How noisy the gradient of hard attention is, with each baseline and without, beside that of soft attention.
+"""How noisy the gradient of hard attention is, for each reward and baseline, beside that of soft attention.
 
     python benchmarks/gradient_variance.py RUN --plot docs/pictures/gradient_variance.png
 
 RUN has trained a captioner with `selection=hard`. Its weights stay as they are: for the same batches the
-gradient of the attention's score is taken many times, with other samples of where to look. The variance over
-those samples comes from looking at random places alone; soft attention has none. Beside it stands that of
-one gradient over batches and samples together, which is what a training step has. Variances are summed over
-all parameters of the score.
+gradient of the attention's score is taken many times, with other samples of where to look, and without
+dropout. The variance over those samples comes from looking at random places alone; soft attention has none.
+Beside it stands that of one gradient over batches and samples together, which is what a training step has.
+Variances are summed over all parameters of the score. The weight of REINFORCE beside the cross-entropy is 1.
 """
 
 import json
 import sys
 from collections.abc import Callable, Iterator
-from itertools import cycle, islice
+from itertools import cycle, islice, product
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -21,6 +21,7 @@ import typer
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.table import Table
+from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -29,8 +30,12 @@ from zoo.config import resolvers
 from zoo.config.frozen import thaw
 from zoo.config.instantiate import instantiate
 from zoo.figures import png
+from zoo.kernels import Dropout
 from zoo.runs.checkpoint import read_checkpoint
 from zoo.runs.results import machine
+
+REWARDS = {"its own word": 0.0, "words from there on": 1.0, "the whole caption": None}
+"""What a reading is rewarded with, and the `discount` that says so."""
 
 BASELINES: dict[str, Callable[..., Any]] = {
     "none": NoBaseline,
@@ -52,27 +57,41 @@ class Noise(NamedTuple):
     steps: float
 
 
-def build(config: dict[str, Any], data: Any, weights: dict[str, torch.Tensor], baseline: Any) -> Any:
-    """The run's task with another baseline; with None soft attention takes the place of the hard one."""
+def build(
+    config: dict[str, Any],
+    data: Any,
+    weights: dict[str, torch.Tensor],
+    baseline: Any = None,
+    discount: float | None = None,
+) -> Any:
+    """The run's task with another estimator, or without a baseline with soft attention."""
     network = instantiate(config["model"], "model")
     if baseline is None:
         attention = network.keywords["decoder"].keywords["attention"]
         network.keywords["decoder"].keywords["attention"] = {**attention, "selection": Soft}
     task = instantiate(config["task"], "task")
-    parts = {**task.keywords["reinforce"], "baseline": baseline or NoBaseline}
+    estimator = {"baseline": baseline or NoBaseline, "discount": discount, "weight": 1.0}
+    parts = {**task.keywords["reinforce"], **estimator}
     task = task(network=network(spec=data.spec), spec=data.spec, reinforce=parts)
     own = task.state_dict()
     trained = {key: value for key, value in weights.items() if key in own and "baseline" not in key}
     task.load_state_dict({**own, **trained})
-    return task.train()
+    task.train()
+    for part in task.modules():
+        if isinstance(part, nn.Dropout | Dropout):
+            part.eval()
+    return task
 
 
 def warm_up(task: Any, batches: Iterator[Any]) -> None:
     """Lets a baseline learn what to expect; nothing else moves."""
     baseline = task.reinforce.baseline
+    if not baseline.state_dict():  # it has nothing to learn
+        return
     optimizer = torch.optim.Adam(baseline.parameters(), lr=1e-2) if baseline.learned else None
     for batch in islice(batches, 200):
-        loss, terms = task.loss_of(batch)
+        with torch.set_grad_enabled(baseline.learned):
+            loss, terms = task.loss_of(batch)
         baseline.update(terms["reward"])
         if optimizer is not None:
             task.zero_grad()
@@ -96,7 +115,7 @@ def noise(task: Any, batches: list[Any], samples: int) -> Noise:
 
 def bars(figures: dict[str, Noise]) -> Figure:
     """Two bars for each row."""
-    figure = Figure(figsize=(6.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(7.2, 1.2 + 0.4 * len(figures)), layout="constrained")
     axes = figure.subplots()
     for number, (kind, label) in enumerate(
         (("samples", "over samples of where to look"), ("steps", "over batches and samples"))
@@ -127,14 +146,13 @@ def main(
     weights = read_checkpoint(run).state_dict
     given = list(islice(cycle(data.train_dataloader()), batches))
     figures: dict[str, Noise] = {}
-    rows = {"soft": None, **{f"hard, {name}": baseline for name, baseline in BASELINES.items()}}
-    for name, baseline in rows.items():
+    figures["soft"] = noise(build(config, data, weights), given, 1)
+    for (rewarded, discount), (name, baseline) in product(REWARDS.items(), BASELINES.items()):
         torch.manual_seed(1)
-        task = build(config, data, weights, baseline)
-        if baseline is not None:
-            warm_up(task, cycle(data.train_dataloader()))
-        figures[name] = noise(task, given, 1 if baseline is None else samples)
-    table = Table("attention, baseline", "variance over samples", "over batches and samples")
+        task = build(config, data, weights, baseline, discount)
+        warm_up(task, cycle(data.train_dataloader()))
+        figures[f"hard, {rewarded}; baseline: {name}"] = noise(task, given, samples)
+    table = Table("reward and baseline", "variance over samples", "over batches and samples")
     for name, one in figures.items():
         table.add_row(name, f"{one.samples:.3g}", f"{one.steps:.3g}")
     Console().print(table)

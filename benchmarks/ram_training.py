@@ -19,7 +19,13 @@ def main(data_dir: DataDir = Path("."), rounds: Rounds = 3, output: Output = Non
     where = str(data_dir.resolve())
     sides = {
         "attention-zoo": Side(sys.executable, "zoo_ram.py", [where, "3000"], True),
-        "as mostly written": Side(sys.executable, "torch_ram.py", [where, "600"], False),
+        **{
+            name: Side(sys.executable, "torch_ram.py", [where, "600"], keep_memory)
+            for name, keep_memory in (
+                ("as mostly written", False),
+                ("as mostly written, our allocator setting", True),
+            )
+        },
     }
     save(compare(sides, "images_per_second", rounds), output)
 

@@ -119,10 +119,13 @@ def compare(sides: Mapping[str, Side], figure: str, rounds: int) -> dict[str, An
 
 
 def save(summary: dict[str, Any], output: Path | None) -> None:
-    """Writes what `compare` returned as JSON."""
+    """Writes what `compare` returned as JSON, with the machine."""
     if output:
+        sys.path.insert(0, str(HERE.parent))
+        from zoo.runs.results import machine
+
         output.parent.mkdir(parents=True, exist_ok=True)
-        output.write_text(json.dumps(summary, indent=2) + "\n")
+        output.write_text(json.dumps({"machine": machine(), **summary}, indent=2) + "\n")
 
 
 def _run(side: Side) -> dict[str, float]:

@@ -70,6 +70,9 @@ def test_places_at_random_are_the_same_ones_in_every_answer(run: Path, pictures:
     before = torch.random.get_rng_state()
     found = recogniser.predict(pictures)
     assert recogniser.predict(pictures) == found
+    for picture, ((label, probability),) in zip(pictures, found, strict=True):
+        alone = [(label, pytest.approx(probability))]
+        assert recogniser.predict([picture])[0] == alone, "whatever else is asked"
     drawn: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "glimpse_sheet", lambda groups: drawn.update(groups) or glimpse_sheet(groups))

@@ -13,7 +13,7 @@ from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.spec import ImageSpec
 
-_TURNS = {
+_TURNS: dict[object, Image.Transpose] = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
     3: Image.Transpose.ROTATE_180,
     4: Image.Transpose.FLIP_TOP_BOTTOM,

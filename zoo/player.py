@@ -26,7 +26,7 @@ class Player(Predictor[TrackingTask]):
         """
         data = self.checkpoint.config["data"]
         game = new_game(CatchRules(data["size"], data["ball"]), data["balls"], seed)
-        with self.autocast(), same_places(seed):
+        with self.autocast(), same_places(1, self.task.device, seed):
             (paths,) = self.task.paths(game)
         return paths
 

@@ -1,7 +1,7 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -14,6 +14,7 @@ from zoo.config.instantiate import instantiate
 from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.figures import render
 from zoo.half_precision import usable_precision
+from zoo.kernels.noise import keyed
 from zoo.runs.checkpoint import Checkpoint, CheckpointError
 from zoo.runs.files import write_bytes
 from zoo.tasks.task import Task
@@ -149,12 +150,17 @@ def draw(path: str | Path, sheet: Callable[[], Figure]) -> None:
     write_bytes(path, render(figure, path.suffix[1:].lower()))
 
 
-@contextmanager
-def same_places(seed: int = 1) -> Iterator[None]:
-    """A policy that looks anywhere looks where it did before: answers repeat, and drawings show theirs."""
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        yield
+def same_places(items: int, device: torch.device, seed: int = 1) -> AbstractContextManager[None]:
+    """A context in which a policy that looks anywhere looks at the same places of each item.
+
+    So answers repeat, drawings show theirs, and what is asked together changes nothing.
+
+    Args:
+        items: pictures or games in a batch.
+        device: of the model.
+        seed: says which places.
+    """
+    return keyed(torch.zeros(items, dtype=torch.int64, device=device), seed)
 
 
 def choose_device(name: str | None) -> torch.device:

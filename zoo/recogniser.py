@@ -53,8 +53,9 @@ class Recogniser(PicturePredictor[RecognitionTask]):
             raise ValueError(f"nbest must be at least 1, got {nbest}")
         found = []
         for images in self.read(pictures).split(TOGETHER) if pictures else ():
-            with torch.no_grad(), self.autocast(), same_places():
-                logits = self.task.network.recognise(as_float(images).to(self.task.device)).logits[:, 0]
+            device = self.task.device
+            with torch.no_grad(), self.autocast(), same_places(len(images), device):
+                logits = self.task.network.recognise(as_float(images).to(device)).logits[:, 0]
             probabilities, classes = logits.float().softmax(-1).sort(-1, descending=True)
             found += [
                 [
@@ -116,6 +117,6 @@ def plot_glimpses(
             raise ValueError(f"cannot draw {path}: the model of {name} sees whole images, without glimpses")
     groups = {}
     for name, recogniser in recognisers.items():
-        with recogniser.autocast(), same_places():
+        with recogniser.autocast(), same_places(len(pictures), recogniser.task.device):
             groups[name] = recogniser.task.paths(as_float(recogniser.read(pictures)))
     draw(path, partial(glimpse_sheet, groups))

@@ -13,7 +13,7 @@ from common import PAD, print_median
 from torch import Tensor, nn
 
 BATCH, WORDS, VOCABULARY, SIZE = 32, 12, 2633, 512
-"""Captions in a batch, tokens of each with both its ends, words known, units of every layer."""
+"""Captions in a batch, words of each, words known, units of every layer."""
 
 Loss = Callable[[Tensor, Tensor], Tensor]
 """From a grid `(B, D, h, w)` and captions `(B, T)` to a scalar."""
@@ -42,7 +42,7 @@ def measure(build: Callable[[Grid], tuple[nn.Module, Loss]], *, fused: bool) -> 
     torch.manual_seed(1)
     size = grid()
     annotations = torch.rand(BATCH, size.features, size.side, size.side)
-    captions = torch.randint(PAD + 4, VOCABULARY, (BATCH, WORDS))
+    captions = torch.randint(PAD + 4, VOCABULARY, (BATCH, WORDS + 2))  # and both ends
     model, loss = build(size)
     model.train()
     optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=fused)
