@@ -1,14 +1,13 @@
 """Anyone's own pictures: a folder for each class."""
 
 import hashlib
-import math
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from PIL import Image, UnidentifiedImageError
+from PIL import Image
 from rich.console import Console
 from rich.progress import track
 
@@ -92,6 +91,7 @@ class ImageFolder(ImageSet):
             ValueError: pictures cannot be read, or are too few to hold some out.
         """
         spec = self._spec()
+        self._check_memory(spec)
         splits = {split: _read(split, files, spec) for split, files in self._files.items()}
         missing = [split for split in ("val", "test") if split not in splits]
         if missing:
@@ -112,6 +112,17 @@ class ImageFolder(ImageSet):
                 names = ", ".join(spec.classes[label] for label in sorted(untrained))
                 raise ValueError(f"{self.path}: no picture to train on is left of {names}, after holding out")
         return LabelledImages(spec.classes, splits)
+
+    def _check_memory(self, spec: ImageSpec) -> None:
+        """Refuses pictures that together do not fit into memory, before any is read."""
+        count = sum(len(_all(files)) for files in self._files.values())
+        needed = count * spec.channels * spec.height * spec.width
+        if needed > (memory := machine_memory()):
+            raise ValueError(
+                f"{self.path}: {count} pictures, each of {spec.height} x {spec.width} pixels, need"
+                f" {needed / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f}: give a smaller"
+                " data.images.height and data.images.width"
+            )
 
     def _spec(self) -> ImageSpec:
         """Finds the channels in the heads of the files; what cannot be opened, reading will name."""
@@ -190,12 +201,6 @@ def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
     """
     paths = _all(files)
     shape = (len(paths), spec.channels, spec.height, spec.width)
-    if math.prod(shape) > (memory := machine_memory()):
-        raise ValueError(
-            f"{shape[0]} pictures of {split}, each of {spec.height} x {spec.width} pixels, need"
-            f" {math.prod(shape) / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f}: give a smaller"
-            " data.images.height and data.images.width"
-        )
     images = np.empty(shape, dtype=np.uint8)
     problems = []
     for row, path in enumerate(_shown(paths, f"reading {split}")):
@@ -214,7 +219,7 @@ def _head(path: Path) -> tuple[tuple[int, int], str] | None:
     try:
         with Image.open(path) as picture:
             return size_as_held(picture), picture.mode
-    except (OSError, SyntaxError, UnidentifiedImageError, Image.DecompressionBombError):
+    except Exception:  # whatever a damaged file makes of Pillow's readers
         return None
 
 

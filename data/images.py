@@ -110,6 +110,16 @@ class ImageData(DataModule):
             self.canvas.check_room(height, width)
             height, width = self.canvas.height, self.canvas.width
             name = f"{self.canvas.name}_{name}"
+        else:
+            batch = min(self.batch_size, len(train))
+            needed = sum(split.images.nbytes for split in loaded.splits.values())
+            needed += 4 * batch * channels * height * width  # floats, where images are kept as bytes
+            if needed > (memory := machine_memory()):
+                raise ValueError(
+                    f"all images of {height} x {width} pixels and a batch of {batch:,} need"
+                    f" {needed / 1e9:,.1f} GB, and this machine has {memory / 1e9:,.1f}: give smaller images"
+                    " or a smaller data.batch_size"
+                )
         splits = {
             split: PlacedImages(
                 images, canvas=self.canvas, training=train.images, key=split_key(split, self.seed)
@@ -161,7 +171,7 @@ def _check_memory(canvas: Canvas, batch_size: int) -> None:
         raise ValueError(
             f"size is {canvas.height} x {canvas.width} pixels, which needs {needed / 1e9:,.0f} GB for the"
             f" {max(_HASHED_AT_ONCE, batch_size):,} images that are made at once, and this machine has"
-            f" {memory / 1e9:,.0f}: give a smaller data.canvas.size"
+            f" {memory / 1e9:,.0f}: give a smaller data.canvas.size or data.batch_size"
         )
 
 

@@ -175,6 +175,15 @@ def test_a_checkpoint_of_other_data_is_refused() -> None:
         ready(canvas=None, spec=spec)
 
 
+def test_images_and_a_batch_must_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    needed = (sum(SIZES.values()) + 4 * 100) * 6 * 5
+    monkeypatch.setattr("data.images.machine_memory", lambda: needed)
+    ready(canvas=None, batch_size=100)
+    monkeypatch.setattr("data.images.machine_memory", lambda: needed - 1)
+    with pytest.raises(ValueError, match=r"6 x 5 pixels and a batch of 100 need .*data\.batch_size"):
+        ready(canvas=None, batch_size=100)
+
+
 def test_senseless_settings() -> None:
     for name, value in (("batch_size", 0), ("seed", -1), ("num_workers", -1), ("worker_timeout", -1)):
         with pytest.raises(ValueError, match=rf"{name} must be at least \d, got {value}"):

@@ -352,7 +352,7 @@ def _controls(
 
 
 def _digits(metric: str) -> int:
-    return 1 if metric in _TO_100 else 4 if metric.startswith("error") else 3
+    return 1 if metric.removesuffix("_nobp") in _TO_100 else 4 if metric.startswith("error") else 3
 
 
 def _published(metric: str, number: float) -> str:
