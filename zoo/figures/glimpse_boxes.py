@@ -88,6 +88,7 @@ def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
                     edgecolor=colour,
                     joinstyle="miter",
                     linestyle="solid" if scale == 0 else (0, (5, 3)),
+                    alpha=1.0 if scale == 0 else 0.5,  # many of them would hide the image
                     zorder=3 if scale == 0 else 2,
                     **_width(1.3 if scale == 0 else 0.7),
                 )
