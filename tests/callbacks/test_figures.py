@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from lightning.pytorch.plugins import Precision
 from matplotlib.figure import Figure
 
 from zoo.callbacks.figures import Figures
@@ -23,7 +24,7 @@ class Blank(Figures):
 
 
 def at(step: int, **more: Any) -> Any:
-    usual = {"sanity_checking": False, "is_global_zero": True, "loggers": []}
+    usual = {"sanity_checking": False, "is_global_zero": True, "loggers": [], "precision_plugin": Precision()}
     return SimpleNamespace(global_step=step, **usual | more)
 
 
