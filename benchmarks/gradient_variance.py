@@ -125,6 +125,7 @@ def bars(figures: dict[str, Noise]) -> Figure:
     axes.set_yticks([row + 0.2 for row in range(len(figures))], list(figures))
     axes.invert_yaxis()
     axes.set_xscale("log")
+    axes.set_xlim(left=min(one.steps for one in figures.values()) / 3)  # else the least has no length
     axes.set_xlabel("variance of the gradient of the score")
     axes.legend()
     return figure
