@@ -42,7 +42,7 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
     ),
     "zoo.networks.encoders": (
         {"zoo.networks", "zoo.compiling"},
-        {"torch", "torchvision", "http", "pathlib", "pickle"},
+        {"torch", "torchvision", "hashlib", "http", "logging", "pathlib"},
     ),
     "zoo.figures": ({"zoo.figures"}, None),
     "zoo": ({"zoo"}, None),
