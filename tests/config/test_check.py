@@ -170,7 +170,10 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ({"model__decoder___partial_": False}, "model.decoder"),
     ({"task__label_smoothing": 1}, "task.label_smoothing: must be at least 0 and below 1, got 1"),
     ({"task__reinforce__discount": 1.5}, "task.reinforce.discount: must be from 0 to 1, or null, got 1.5"),
-    ({"task__reinforce__discount": "x"}, "task.reinforce.discount: TranslationTask takes a number or null, got 'x'"),
+    (
+        {"task__reinforce__discount": "x"},
+        "task.reinforce.discount: TranslationTask takes a number or null, got 'x'",
+    ),
     (
         {"task__reinforce__entropy_weight": -0.1},
         "task.reinforce.entropy_weight: must be at least 0, got -0.1",
