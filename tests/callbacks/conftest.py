@@ -1,7 +1,8 @@
 """A trainer around the fake task."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import lightning.pytorch as pl
@@ -14,6 +15,27 @@ from torch.utils.data import DataLoader
 
 from zoo.batch import TranslationBatch
 from zoo.runs.checkpoint_io import AtomicIO
+
+Watch = Callable[[ModuleType, str], list[tuple[Any, str]]]
+"""From a module and the name of what draws sheets there to all that it will draw, with titles."""
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+    """Writes down what sheets are drawn of; they are drawn all the same."""
+
+    def start(module: ModuleType, name: str) -> list[tuple[Any, str]]:
+        seen: list[tuple[Any, str]] = []
+        sheet = getattr(module, name)
+
+        def watched(drawn: Any, title: str) -> Any:
+            seen.append((drawn, title))
+            return sheet(drawn, title=title)
+
+        monkeypatch.setattr(module, name, watched)
+        return seen
+
+    return start
 
 
 @pytest.fixture

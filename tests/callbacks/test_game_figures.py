@@ -54,21 +54,13 @@ def fit(tmp_path: Path, callback: GameFigures, policy: Any = None, **how: Any) -
     return task
 
 
-def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    drawn: list[tuple[str, dict[str, int]]] = []
-    sheet = module.game_sheet
-
-    def watched(games: Any, title: str) -> Any:
-        drawn.append((title, {name: len(falls) for name, falls in games.items()}))
-        return sheet(games, title=title)
-
-    monkeypatch.setattr(module, "game_sheet", watched)
+def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(tmp_path: Path, watch: Any) -> None:
+    seen = watch(module, "game_sheet")
     fit(tmp_path, GameFigures(folder=tmp_path, games=2, every_n_validations=2))
     whens = ("step0000002", "step0000004", "test")
     names = sorted(f"{name}_{when}.png" for when in whens for name in ("games", "locations"))
     assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == names
+    drawn = [(title, {name: len(falls) for name, falls in games.items()}) for games, title in seen]
     assert drawn == [
         ("step0000002", {"val 0": 2, "val 1": 2}),
         ("step0000004", {"val 0": 2, "val 1": 2}),
@@ -78,21 +70,12 @@ def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(
 
 @pytest.mark.parametrize("policy", [partial(LearnedPolicy, std=0.1), RandomPolicy])
 @pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
-def test_what_is_drawn_is_what_was_tested(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Any, precision: str
-) -> None:
+def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
     """In the same precision, and at the same places of what looks anywhere."""
-    drawn: list[dict[str, list[BallPath]]] = []
-    sheet = module.game_sheet
-
-    def watched(games: Any, title: str) -> Any:
-        drawn.append(games)
-        return sheet(games, title=title)
-
-    monkeypatch.setattr(module, "game_sheet", watched)
+    drawn = watch(module, "game_sheet")
     task = fit(tmp_path, GameFigures(folder=tmp_path, games=6), policy, precision=precision)
-    for name, item in zip(drawn[-1], task.predictions["test"], strict=True):
-        falls = drawn[-1][name]
+    games: dict[str, list[BallPath]] = drawn[-1][0]
+    for falls, item in zip(games.values(), task.predictions["test"], strict=True):
         assert sum(fall.caught for fall in falls) == int(item["prediction"])
         places = [place for fall in falls for place in fall.locations.tolist()]
         assert np.ravel(places).tolist() == pytest.approx(np.ravel(item["locations"]).tolist(), abs=1e-6)

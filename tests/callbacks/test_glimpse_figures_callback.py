@@ -161,26 +161,27 @@ def test_the_first_images_then_right_and_wrong_ones_apart(
     }
 
 
+def test_what_looks_anywhere_stands_where_it_belongs(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
+    figures = GlimpseFigures(folder=tmp_path, images=4, every_n_validations=1)
+    fit(tmp_path, lambda size: RandomPolicy(state_size=size), figures, [])
+    assert len(drawn) == 3
+    for _, groups in drawn:
+        assert all(said == truth for said, truth in groups["others, right"])
+        assert all(said != truth for said, truth in groups["others, wrong"])
+        assert groups["others, right"] or groups["others, wrong"]
+
+
 @pytest.mark.parametrize("policy", [learned, lambda size: RandomPolicy(state_size=size)])
 @pytest.mark.parametrize("precision", ["32-true", "bf16-mixed", "64-true"])
-def test_what_is_drawn_is_what_was_tested(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, policy: Any, precision: str
-) -> None:
+def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
     """In the same precision, and at the same places of what looks anywhere."""
-    sheets: list[dict[str, list[GlimpsePath]]] = []
-    sheet = module.glimpse_sheet
-
-    def watched(groups: Any, title: str) -> Any:
-        sheets.append(groups)
-        return sheet(groups, title=title)
-
-    monkeypatch.setattr(module, "glimpse_sheet", watched)
+    sheets = watch(module, "glimpse_sheet")
     figures = GlimpseFigures(folder=tmp_path, images=8, every_n_validations=9)
     trainer = fit(tmp_path, policy, figures, [], max_epochs=1, precision=precision, test=True)
     task = trainer.lightning_module
     assert isinstance(task, RecognitionTask)
     tested = task.predictions["test"]
-    paths = sheets[-1]["the first images"]
+    paths: list[GlimpsePath] = sheets[-1][0]["the first images"]
     assert [path.prediction for path in paths] == [item["prediction"] for item in tested]
     close = {"abs": 1e-6}  # by far less than bfloat16's steps
     assert [path.probability for path in paths] == pytest.approx(
