@@ -8,9 +8,10 @@ import torch
 from torch import Tensor
 
 from zoo.attention import CenterPolicy, LearnedPolicy, LocationPolicy, RandomPolicy
+from zoo.attention.glimpse import ImageMemory
 from zoo.networks.image_classifiers import Convolutional, FullyConnected
-from zoo.networks.ram import RecurrentAttentionModel
-from zoo.networks.recurrent import GRU, LSTM, Rectified, RecurrentLayer
+from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
+from zoo.networks.recurrent import GRU, LSTM, Rectified, RecurrentLayer, State
 from zoo.spec import DataSpec, ImageSpec
 
 CLASSES = ("one", "two", "three")
@@ -206,3 +207,45 @@ def test_networks_that_see_whole_images(
 def test_what_cannot_be_built_is_refused(build: Callable[[], object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         build()
+
+
+@pytest.mark.parametrize("policy", [LEARNED, RandomPolicy, CenterPolicy])
+def test_an_episode_learned_at_once_is_that_of_the_steps(
+    policy: Callable[..., LocationPolicy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for at_once in (False, True):
+        network = make(policy=policy).double()
+        assert network._learns_at_once(images())
+        monkeypatch.setattr(network, "_learns_at_once", lambda images, at_once=at_once: at_once)
+        torch.manual_seed(3)
+        recognised = network.recognise(images(4).double(), episodes=3, sample=True)
+        glimpses = recognised.glimpses
+        loss = recognised.logits.square().sum()
+        for number, glimpsed in enumerate(glimpses):
+            loss = loss + glimpsed.hidden.square().sum()
+            if glimpsed.look.log_prob is not None:
+                loss = loss + (number + 1) * glimpsed.look.log_prob.sum()
+        loss.backward()
+        seen = [(glimpsed.look.location, glimpsed.known, glimpsed.hidden) for glimpsed in glimpses]
+        gradients = [weight.grad for weight in network.parameters()]
+        found.append([recognised.logits, *(part for parts in seen for part in parts), *gradients])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-12, atol=1e-12)
+
+
+def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
+    class Counting(RecurrentAttentionModel):
+        steps = 0
+
+        def step(self, memory: ImageMemory, state: State, *, sample: bool) -> tuple[Glimpsed, State]:
+            Counting.steps += 1
+            return super().step(memory, state, sample=sample)
+
+    network = make()
+    network.__class__ = Counting
+    network.recognise(images(), sample=True)
+    assert Counting.steps == 3
+    assert not make(recurrent=LSTM)._learns_at_once(images())
+    with torch.autocast("cpu", torch.bfloat16):
+        assert not make()._learns_at_once(images())

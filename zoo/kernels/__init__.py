@@ -4,6 +4,16 @@ from zoo.kernels.additive_score import additive_score
 from zoo.kernels.cross_entropy import linear_cross_entropy
 from zoo.kernels.dropout import Dropout
 from zoo.kernels.onednn import Linear, linear
+from zoo.kernels.rectified_episode import EpisodeWeights, RectifiedEpisode
 from zoo.kernels.repeated_linear import RepeatedLinear
 
-__all__ = ["Dropout", "Linear", "RepeatedLinear", "additive_score", "linear", "linear_cross_entropy"]
+__all__ = [
+    "Dropout",
+    "EpisodeWeights",
+    "Linear",
+    "RectifiedEpisode",
+    "RepeatedLinear",
+    "additive_score",
+    "linear",
+    "linear_cross_entropy",
+]

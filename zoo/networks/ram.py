@@ -11,13 +11,15 @@ patch's side, H hidden size.
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+import torch
 from torch import Tensor, nn
 
 from zoo.attention import GlimpseSensor, LocationPolicy, Look
 from zoo.attention.glimpse import ImageMemory, useful_scales
 from zoo.compiling import compilable
-from zoo.kernels import Linear
-from zoo.networks.recurrent import RecurrentLayer, State
+from zoo.kernels import EpisodeWeights, Linear, RectifiedEpisode
+from zoo.kernels.precision import autocast_dtype
+from zoo.networks.recurrent import Rectified, RecurrentLayer, State
 from zoo.spec import DataSpec
 
 
@@ -143,7 +145,10 @@ class RecurrentAttentionModel(nn.Module):
             episodes: M.
             sample: False looks at the most likely places.
         """
-        glimpses = tuple(self.episode(lambda: images, self.glimpses, episodes=episodes, sample=sample))
+        if torch.is_grad_enabled() and self._learns_at_once(images):
+            glimpses = self._still_episode(images, episodes, sample=sample)
+        else:
+            glimpses = tuple(self.episode(lambda: images, self.glimpses, episodes=episodes, sample=sample))
         return Recognised(self.action(glimpses[-1].hidden), glimpses)
 
     def episode(
@@ -183,3 +188,31 @@ class RecurrentAttentionModel(nn.Module):
         after = self.core.step(fed, tuple(part.flatten(0, 1) for part in state))
         state = tuple(part.unflatten(0, known.shape[:2]) for part in after)
         return Glimpsed(look, glimpse, known, state[0]), state
+
+    def _learns_at_once(self, images: Tensor) -> bool:
+        """Whether `_still_episode` does what `step` would: not if that was replaced, or compiled."""
+        as_written = getattr(self.step, "__func__", None) is RecurrentAttentionModel.step
+        rectified = type(self.core) is Rectified
+        return as_written and rectified and autocast_dtype(images.device.type) is None
+
+    def _still_episode(self, images: Tensor, episodes: int, *, sample: bool) -> tuple[Glimpsed, ...]:
+        """`episode` at images that stay, to learn from: its backward pass is over all steps at once."""
+        memory = self.sensor.prepare(images)
+        steps = RectifiedEpisode(self._episode_weights())
+        known = images.new_zeros(len(images), episodes, self.hidden_size)
+        seen = []
+        for _ in range(self.glimpses):
+            look = self.policy(known, sample=sample)
+            glimpse = self.sensor(memory, look.location)
+            seen.append((look, glimpse, known))
+            hidden = steps.step(glimpse.flatten(0, 1).flatten(1), look.location.flatten(0, 1))
+            known = hidden.unflatten(0, known.shape[:2])
+        states = steps.states().unflatten(1, known.shape[:2])
+        return tuple(Glimpsed(*parts, state) for parts, state in zip(seen, states, strict=True))
+
+    def _episode_weights(self) -> EpisodeWeights:
+        parts = self.glimpse_network
+        layers = (parts.what, parts.where, parts.join_what, parts.join_where)
+        of_input, of_state, input_bias, state_bias = self.core.parameters()
+        weights = [weight for layer in layers for weight in (layer.weight, layer.bias)]
+        return EpisodeWeights._make([*weights, of_input, input_bias, of_state, state_bias])

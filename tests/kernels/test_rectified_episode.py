@@ -1,0 +1,64 @@
+"""An episode whose gradients are found over all steps at once, against the network's own steps."""
+
+from functools import partial
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from zoo.kernels import EpisodeWeights, RectifiedEpisode
+
+G, H, WHAT, WHERE, N = 7, 6, 5, 4, 3
+
+
+def weights() -> EpisodeWeights:
+    generator = torch.Generator().manual_seed(1)
+    shapes = [(WHAT, G), (WHERE, 2), (H, WHAT), (H, WHERE), (H, H), (H, H)]
+    made = (
+        torch.randn(size, generator=generator, dtype=torch.float64).requires_grad_()
+        for shape in shapes
+        for size in (shape, shape[:1])
+    )
+    return EpisodeWeights(*made)
+
+
+def plain(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Tensor:
+    """The equations, one step after the other."""
+    linear, hidden, states = nn.functional.linear, glimpses.new_zeros(N, H), []
+    for glimpse, location in zip(glimpses, locations, strict=True):
+        what = linear(glimpse, w.what, w.what_bias).relu()
+        where = linear(location, w.where, w.where_bias).relu()
+        joined = linear(what, w.join_what, w.join_what_bias) + linear(where, w.join_where, w.join_where_bias)
+        fed = linear(joined.relu(), w.of_input, w.input_bias)
+        hidden = (fed + linear(hidden, w.of_state, w.state_bias)).relu()
+        states.append(hidden)
+    return torch.stack(states)
+
+
+def at_once(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Tensor:
+    episode = RectifiedEpisode(w)
+    steps = [episode.step(glimpse, location) for glimpse, location in zip(glimpses, locations, strict=True)]
+    states = episode.states()
+    assert not steps[0].requires_grad
+    assert torch.equal(torch.stack(steps), states)
+    return states
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+@pytest.mark.parametrize("of", ["all", "last"])
+def test_states_and_gradients_are_those_of_the_steps(steps: int, of: str) -> None:
+    generator = torch.Generator().manual_seed(2)
+    glimpses = torch.rand(steps, N, G, generator=generator).double()
+    locations = torch.rand(steps, N, 2, generator=generator).double()
+    weight = torch.randn(steps, N, H, generator=generator).double()  # of each number in the loss
+    found = []
+    for run in (plain, at_once):
+        w = weights()
+        for scale in (1.0, 2.0):  # gradients add up
+            states = run(w, glimpses, locations)
+            kept, counted = (states, weight) if of == "all" else (states[-1], weight[-1])
+            (scale * kept * counted).sum().backward()
+        found.append((states.detach(), *(part.grad for part in w)))
+    for name, one, other in zip(("states", *EpisodeWeights._fields), *found, strict=True):
+        assert one.any() or (steps, name) == (1, "of_state"), name
+        torch.testing.assert_close(other, one, rtol=1e-12, atol=1e-12, msg=partial("{}: {}".format, name))
