@@ -1,13 +1,15 @@
-"""Other views of training images: a part of each, scaled up again, and its mirror image."""
+"""Other views of training images: a part of each, scaled up again, its mirror image, or all of it moved."""
 
 from dataclasses import dataclass
 
 import numpy as np
 import torch
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
+from data.image_set import Pixels
 from data.keyed_random import Draws, Keys
 
 _STEPS = 2**20
@@ -52,3 +54,22 @@ class Augmentation:
         matrix[:, 0, 2], matrix[:, 1, 2] = ((1 - scale) * (2 * place - 1) for place in (across, down))
         grid = affine_grid(torch.from_numpy(matrix), list(images.shape), align_corners=False)
         return grid_sample(images, grid, mode="bilinear", padding_mode="border", align_corners=False)
+
+
+def shifted(images: Pixels, keys: Keys, most: int) -> Pixels:
+    """Each image moved by so many pixels at most, down or up and to the right or left, all equally likely.
+
+    Args:
+        images: `(B, C, H, W)`; beyond their borders there is black.
+        keys: `(B,)`, of the random numbers for each image.
+        most: pixels in each direction.
+
+    Returns:
+        `(B, C, H, W)`.
+    """
+    padded = np.pad(images, ((0, 0), (0, 0), (most, most), (most, most)))
+    windows = sliding_window_view(padded, images.shape[2:], axis=(2, 3))
+    draws = Draws(keys)
+    top, left = draws.below(2 * most + 1), draws.below(2 * most + 1)
+    moved: Pixels = windows[np.arange(len(images)), :, top, left]
+    return moved

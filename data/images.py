@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch.utils.data import Dataset
 
+from data.augmentation import shifted
 from data.batching import Layout, Part, ShuffledBatches
 from data.canvas import Canvas
 from data.data_module import DataModule, check_same_data, require_at_least
@@ -22,8 +23,8 @@ _HASHED_AT_ONCE = 1_000
 class ImageData(DataModule):
     """Labelled images in batches, which are made whole from images in memory.
 
-    A training image on a canvas is a function of seed, epoch and index alone, whatever the batch, worker or
-    process that makes it; one of another split of its index alone.
+    A training image, placed and shifted, is a function of seed, epoch and index alone, whatever batch,
+    worker or process makes it; one of another split of its index alone, and never shifted.
 
     After `setup`:
 
@@ -44,6 +45,7 @@ class ImageData(DataModule):
         canvas: Canvas | None,
         batch_size: int,
         seed: int,
+        shift: int = 0,
         num_workers: int = 0,
         worker_timeout: float = 300.0,
         spec: DataSpec | None = None,
@@ -55,6 +57,7 @@ class ImageData(DataModule):
             canvas: how they are placed on something larger; None leaves them as they are.
             batch_size: images in a batch, in each process; the last batch of an epoch may have fewer.
             seed: of the order of training batches, and of the places of training images.
+            shift: pixels by which a training image is moved at most in each direction, on a canvas all of it.
             num_workers: processes that load batches; 0 loads them in the training process.
             worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
                 ever.
@@ -64,12 +67,12 @@ class ImageData(DataModule):
             ValueError: a number is too small, the images do not fit onto the canvas, or that not into memory.
         """
         super().__init__(seed=seed, num_workers=num_workers, worker_timeout=worker_timeout)
-        require_at_least(("batch_size", batch_size, 1))
+        require_at_least(("batch_size", batch_size, 1), ("shift", shift, 0))
         if canvas and images.size:
             canvas.check_room(*images.size)
         if canvas:
             _check_memory(canvas, batch_size)
-        self.images, self.canvas, self.batch_size = images, canvas, batch_size
+        self.images, self.canvas, self.batch_size, self.shift = images, canvas, batch_size, shift
         self._given = spec
         self._loaded: LabelledImages | None = None
         self._splits: dict[str, PlacedImages] = {}  # type: ignore[assignment]
@@ -122,7 +125,11 @@ class ImageData(DataModule):
                 )
         splits = {
             split: PlacedImages(
-                images, canvas=self.canvas, training=train.images, key=split_key(split, self.seed)
+                images,
+                canvas=self.canvas,
+                training=train.images,
+                key=split_key(split, self.seed),
+                shift=self.shift if split == "train" else 0,
             )
             for split, images in loaded.splits.items()
         }
@@ -179,7 +186,7 @@ class PlacedImages(Dataset[ImageBatch]):
     """Images of one split, on a canvas if there is one; indexed by `Part`, it makes whole batches."""
 
     def __init__(
-        self, split: Split, *, canvas: Canvas | None, training: Pixels, key: tuple[int, int]
+        self, split: Split, *, canvas: Canvas | None, training: Pixels, key: tuple[int, int], shift: int = 0
     ) -> None:
         """Takes the images as they are.
 
@@ -188,8 +195,10 @@ class PlacedImages(Dataset[ImageBatch]):
             canvas: how they are placed.
             training: `(N, C, h, w)` the images to train on.
             key: begins the keys of the random numbers.
+            shift: pixels by which they are moved at most in each direction.
         """
         self._split, self._canvas, self._training, self._key = split, canvas, training, key
+        self._shift = shift
 
     def __len__(self) -> int:
         return len(self._split)
@@ -206,9 +215,10 @@ class PlacedImages(Dataset[ImageBatch]):
     def pixels(self, chosen: Part) -> Pixels:
         """`(B, C, H, W)`, as a model sees them but for their range."""
         images = self._split.images[chosen.rows]
-        if self._canvas is None:
-            return images
-        return self._canvas.place(images, keys(*self._key, chosen.epoch, chosen.rows), self._training)
+        key = (*self._key, chosen.epoch, chosen.rows)
+        if self._canvas:
+            images = self._canvas.place(images, keys(*key), self._training)
+        return shifted(images, keys(*key, 1), self._shift) if self._shift else images
 
     def content_hash(self) -> str:
         """sha256 over all images as a model sees them in epoch 0, their shape, and the labels, in order."""

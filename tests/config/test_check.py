@@ -41,6 +41,15 @@ def test_everything_mistyped_is_said_at_once() -> None:
     assert [said[: len(start)] for said, start in zip(text.splitlines(), expected, strict=True)] == expected
 
 
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_choice_is_not_at_fault_for_a_value_it_has_no_place_for(order: int) -> None:
+    resolvers.register()
+    line = ["data.batch_tokens=100", "data=mnist"][::order]
+    text = said(lambda: compose_jobs(CONF, line, False))
+    assert "  - data.batch_tokens=100: there is no batch_tokens; " in text
+    assert "data=mnist:" not in text
+
+
 @pytest.mark.parametrize(
     ("line", "multirun", "message"),
     [

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from data.augmentation import Augmentation
+from data.augmentation import Augmentation, shifted
 from data.keyed_random import keys
 
 B = 64
@@ -57,3 +57,24 @@ def test_a_view_depends_on_its_key_alone() -> None:
 def test_senseless_shares(share: float) -> None:
     with pytest.raises(ValueError, match=f"smallest_crop must be above 0 and at most 1, got {share}"):
         Augmentation(smallest_crop=share)
+
+
+def test_shifts_are_all_moves_of_so_many_pixels_and_black_comes_in() -> None:
+    most, count = 2, 2_000
+    given = np.random.default_rng(0).integers(1, 255, (count, 3, 5, 7), dtype=np.uint8)
+    seen = shifted(given, keys(3, np.arange(count)), most)
+    assert (seen.shape, seen.dtype) == (given.shape, given.dtype)
+    left = np.ones(count, dtype=bool)
+    shares = []
+    for down in range(-most, most + 1):
+        for right in range(-most, most + 1):
+            moved = np.zeros_like(given)
+            to = [slice(max(by, 0), side + min(by, 0)) for by, side in ((down, 5), (right, 7))]
+            come = [slice(max(-by, 0), side + min(-by, 0)) for by, side in ((down, 5), (right, 7))]
+            moved[:, :, to[0], to[1]] = given[:, :, come[0], come[1]]
+            equal = (moved == seen).all((1, 2, 3))
+            left &= ~equal
+            shares.append(equal.mean())
+    assert not left.any()
+    assert min(shares) > 0.02
+    assert max(shares) < 0.06

@@ -241,3 +241,35 @@ def test_a_batch_is_moved_only_where_it_is_not() -> None:
     moved = data.transfer_batch_to_device(given, torch.device("meta"), 0)
     assert moved.images.is_meta
     assert moved.names == given.names
+
+
+@pytest.mark.parametrize("canvas", [None, Translated(size=9)])
+def test_training_images_are_shifted_anew_in_each_epoch_and_no_others(canvas: Translated | None) -> None:
+    still, moved = (ready(canvas=canvas, shift=shift) for shift in (0, 1))
+    first, second = (by_index(batches) for batches in (epochs(moved), epochs(moved, 2)[11:]))
+    original = by_index(epochs(still))
+    for one, other in ((first, original), (second, original), (first, second)):
+        assert 0.7 < (one != other).flatten(1).any(1).double().mean() <= 1
+    other_batches = ready(canvas=canvas, shift=1, batch_size=7)
+    assert torch.equal(by_index(epochs(other_batches)), first)
+    assert not torch.equal(by_index(epochs(ready(canvas=canvas, shift=1, seed=2))), first)
+    assert moved.spec == still.spec
+    for split, count in (("val", 20), ("test", 33)):
+        rows = range(count)
+        assert torch.equal(moved.batch(split, rows).images, still.batch(split, rows).images)
+
+
+def test_a_shift_does_not_follow_from_the_place_on_the_canvas() -> None:
+    """Each shift goes with each place: a stream of random numbers of its own decides about it."""
+    still, moved = (by_index(epochs(ready(canvas=Translated(size=9), shift=shift))) for shift in (0, 1))
+    seen = set()
+    for before, after in zip(still, moved, strict=True):
+        top = int(before[0].any(1).nonzero()[0])
+        shifts = [by for by in (-1, 0, 1) if torch.equal(before[0].any(1).roll(by), after[0].any(1))]
+        seen |= {(top, by) for by in shifts} if top in (1, 2) else set()
+    assert seen >= {(top, by) for top in (1, 2) for by in (-1, 0, 1)}
+
+
+def test_a_shift_below_zero_is_refused() -> None:
+    with pytest.raises(ValueError, match="shift must be at least 0, got -1"):
+        module(shift=-1)

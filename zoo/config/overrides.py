@@ -79,7 +79,8 @@ def explained(
         error: what it raised for all of them.
     """
     accepted: list[str] = []
-    refused = dict.fromkeys(overrides, error)
+    # Choices among files first: a value for which they leave no place is at fault, and not they.
+    refused = dict.fromkeys(sorted(overrides, key=lambda override: "." in key_of(override)), error)
     try:
         base = compose(accepted)
     except ERRORS as broken:
