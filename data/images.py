@@ -64,7 +64,8 @@ class ImageData(DataModule):
             spec: the specification in a checkpoint, with which the data must agree.
 
         Raises:
-            ValueError: a number is too small, the images do not fit onto the canvas, or that not into memory.
+            ValueError: a number is too small, the images do not fit onto the canvas, or that not into memory,
+                or they could be moved out of sight.
         """
         super().__init__(seed=seed, num_workers=num_workers, worker_timeout=worker_timeout)
         require_at_least(("batch_size", batch_size, 1), ("shift", shift, 0))
@@ -73,6 +74,8 @@ class ImageData(DataModule):
         if canvas:
             _check_memory(canvas, batch_size)
         self.images, self.canvas, self.batch_size, self.shift = images, canvas, batch_size, shift
+        if size := (canvas.height, canvas.width) if canvas else images.size:
+            self._check_shift(*size)
         self._given = spec
         self._loaded: LabelledImages | None = None
         self._splits: dict[str, PlacedImages] = {}  # type: ignore[assignment]
@@ -99,8 +102,8 @@ class ImageData(DataModule):
         """Reads the images into memory.
 
         Raises:
-            ValueError: a file cannot be used, the images do not fit onto the canvas, or they are not those of
-                the given specification.
+            ValueError: a file cannot be used, the images do not fit onto the canvas, could be moved out of
+                sight, or are not those of the given specification.
             FileNotFoundError: files are missing and cannot be downloaded.
         """
         if self._spec is not None:
@@ -123,6 +126,7 @@ class ImageData(DataModule):
                     f" {needed / 1e9:,.1f} GB, and this machine has {memory / 1e9:,.1f}: give smaller images"
                     " or a smaller data.batch_size"
                 )
+        self._check_shift(height, width)
         splits = {
             split: PlacedImages(
                 images,
@@ -155,6 +159,18 @@ class ImageData(DataModule):
     def batch(self, split: str, numbers: Sequence[int]) -> ImageBatch:
         """Images of a split by their numbers; of training images as they lie in the first epoch."""
         return self._splits[split][Part(0, np.asarray(numbers))]
+
+    def _check_shift(self, height: int, width: int) -> None:
+        """Sees that something of each image is left.
+
+        Raises:
+            ValueError: an image could be moved out of sight.
+        """
+        if self.shift >= (side := min(height, width)):
+            raise ValueError(
+                f"shift must be below {side}, got {self.shift}: images of {height} x {width} pixels could be"
+                " moved out of sight"
+            )
 
     def _load(self) -> LabelledImages:
         if self._loaded is None:

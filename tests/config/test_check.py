@@ -48,6 +48,9 @@ def test_a_choice_is_not_at_fault_for_a_value_it_has_no_place_for(order: int) ->
     text = said(lambda: compose_jobs(CONF, line, False))
     assert "  - data.batch_tokens=100: there is no batch_tokens; " in text
     assert "data=mnist:" not in text
+    text = said(lambda: compose_jobs(CONF, ["model/recurrent=lstm", "model=transformer"][::order], False))
+    assert "  - model/recurrent=lstm: " in text
+    assert "model=transformer:" not in text
 
 
 @pytest.mark.parametrize(

@@ -270,6 +270,30 @@ def test_a_shift_does_not_follow_from_the_place_on_the_canvas() -> None:
     assert seen >= {(top, by) for top in (1, 2) for by in (-1, 0, 1)}
 
 
-def test_a_shift_below_zero_is_refused() -> None:
-    with pytest.raises(ValueError, match="shift must be at least 0, got -1"):
-        module(shift=-1)
+@pytest.mark.parametrize(
+    ("shift", "canvas", "message"),
+    [
+        (-1, None, "shift must be at least 0, got -1"),
+        (
+            9,
+            Translated(size=9),
+            "shift must be below 9, got 9: images of 9 x 9 pixels",
+        ),
+        (5, None, "shift must be below 5, got 5: images of 6 x 5 pixels"),
+    ],
+)
+def test_shifts_that_leave_nothing_are_refused(shift: int, canvas: Translated | None, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        module(shift=shift, canvas=canvas)
+
+
+def test_a_shift_is_refused_where_the_size_is_known_only_when_images_are_read() -> None:
+    class Unsized(Noise):
+        def load(self) -> LabelledImages:
+            return Noise().load()
+
+    images = Unsized()
+    images.size = None  # type: ignore[assignment]
+    data = module(images, shift=6, canvas=None)
+    with pytest.raises(ValueError, match="shift must be below 5, got 6"):
+        data.setup("fit")

@@ -111,6 +111,6 @@ def test_two_processes_and_parts_in_turn_train_as_one(name: str, tmp_path: Path)
         assert other.losses == pytest.approx(alone.losses, abs=1e-5)
         # Not the weights: Adam makes steps of what is nothing but rounding, such as the gradient of W_K.bias.
         for part, gradient in alone.gradients.items():
-            np.testing.assert_allclose(other.gradients[part], gradient, rtol=0, atol=1e-6, err_msg=part)
+            np.testing.assert_allclose(other.gradients[part], gradient, rtol=5e-6, atol=1e-6, err_msg=part)
         assert other.metrics == pytest.approx(alone.metrics, rel=1e-4, abs=1e-4)
         assert [item["id"] for item in other.predictions] == [item["id"] for item in alone.predictions]

@@ -246,6 +246,25 @@ def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
     network.__class__ = Counting
     network.recognise(images(), sample=True)
     assert Counting.steps == 3
+    assert make()._learns_at_once(images())
     assert not make(recurrent=LSTM)._learns_at_once(images())
+    assert not make()._learns_at_once(images().requires_grad_())
+    hooked, dropping, replaced = make(), make(), make()
+    hooked.glimpse_network.register_forward_hook(lambda *given: None)
+    dropping.glimpse_network.what = torch.nn.Sequential(dropping.glimpse_network.what, torch.nn.Dropout())
+    replaced.core.step = lambda given, state: state
+    for changed in (hooked, dropping, replaced):
+        assert not changed._learns_at_once(images())
     with torch.autocast("cpu", torch.bfloat16):
         assert not make()._learns_at_once(images())
+
+
+def test_gradients_of_an_episode_may_be_changed_in_place() -> None:
+    given = [make() for _ in range(2)]
+    for parameter in given[1].parameters():
+        parameter.register_hook(lambda gradient: gradient.mul_(2))
+    for network in given:
+        network.recognise(images()).logits.sum().backward()
+    for once, twice in zip(*(network.parameters() for network in given), strict=True):
+        if once.grad is not None:
+            torch.testing.assert_close(2 * once.grad, twice.grad)

@@ -80,7 +80,7 @@ def explained(
     """
     accepted: list[str] = []
     # Choices among files first: a value for which they leave no place is at fault, and not they.
-    refused = dict.fromkeys(sorted(overrides, key=lambda override: "." in key_of(override)), error)
+    refused = dict.fromkeys(sorted(overrides, key=_outermost_first), error)
     try:
         base = compose(accepted)
     except ERRORS as broken:
@@ -180,6 +180,12 @@ def _written_with_a_dot(key: str, value: object, searchpath: list[str]) -> str |
         return None
     nearest = "" if value in options else unknown(str(value), options)
     return f"is a choice among files: write {group}={value}{nearest}"
+
+
+def _outermost_first(override: str) -> tuple[bool, int]:
+    """Orders by this: choices among files, then choices in what they chose, then values."""
+    key = key_of(override)
+    return "." in key, key.count("/")
 
 
 def _reason(override: str, error: Exception, base: DictConfig) -> str:

@@ -121,9 +121,10 @@ class _States(Function):
             *(None,) * 5,
             *(linear(seen.mT, glimpses.flatten(0, 1).mT), seen_bias),
             *(linear(place.mT, locations.flatten(0, 1).mT), place_bias),
-            *(of_join_what, join_bias, of_join_where, join_bias),
+            # Of equal biases, too, each has a gradient of its own, which may be changed in place.
+            *(of_join_what, join_bias, of_join_where, join_bias.clone()),
             *(linear(flat.mT, fed.mT), bias),
-            *(linear(of_states[1:].flatten(0, 1).mT, states[:-1].flatten(0, 1).mT), bias),
+            *(linear(of_states[1:].flatten(0, 1).mT, states[:-1].flatten(0, 1).mT), bias.clone()),
         )
 
 

@@ -190,10 +190,18 @@ class RecurrentAttentionModel(nn.Module):
         return Glimpsed(look, glimpse, known, state[0]), state
 
     def _learns_at_once(self, images: Tensor) -> bool:
-        """Whether `_still_episode` does what `step` would: not if that was replaced, or compiled."""
-        as_written = getattr(self.step, "__func__", None) is RecurrentAttentionModel.step
-        rectified = type(self.core) is Rectified
-        return as_written and rectified and autocast_dtype(images.device.type) is None
+        """Whether `_still_episode` does all that `step` would: if no part is replaced, hooked or compiled."""
+        parts = self.glimpse_network
+        layers = (parts.what, parts.where, parts.join_what, parts.join_where)
+        plain = autocast_dtype(images.device.type) is None and not images.requires_grad
+        return (
+            plain
+            and type(self).episode is RecurrentAttentionModel.episode
+            and getattr(self.step, "__func__", None) is RecurrentAttentionModel.step
+            and getattr(self.core.step, "__func__", None) is Rectified.step
+            and [type(part) for part in (parts, *layers)] == [GlimpseNetwork] + [Linear] * 4
+            and not any(part._forward_hooks or part._forward_pre_hooks for part in (parts, *layers))
+        )
 
     def _still_episode(self, images: Tensor, episodes: int, *, sample: bool) -> tuple[Glimpsed, ...]:
         """`episode` at images that stay, to learn from: its backward pass is over all steps at once."""
