@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import affine_grid, grid_sample
 
+from data.canvas import somewhere
 from data.image_set import Pixels
 from data.keyed_random import Draws, Keys
 
@@ -69,7 +70,5 @@ def shifted(images: Pixels, keys: Keys, most: int) -> Pixels:
     """
     padded = np.pad(images, ((0, 0), (0, 0), (most, most), (most, most)))
     windows = sliding_window_view(padded, images.shape[2:], axis=(2, 3))
-    draws = Draws(keys)
-    top, left = draws.below(2 * most + 1), draws.below(2 * most + 1)
-    moved: Pixels = windows[np.arange(len(images)), :, top, left]
+    moved: Pixels = windows[somewhere(windows, Draws(keys))]
     return moved

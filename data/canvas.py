@@ -82,7 +82,7 @@ class Translated(Canvas):
         canvas = np.zeros((*images.shape[:2], self.height, self.width), dtype=np.uint8)
         height, width = images.shape[2:]
         windows = sliding_window_view(canvas, (height, width), axis=(2, 3), writeable=True)
-        windows[_somewhere(windows, draws)] = images
+        windows[somewhere(windows, draws)] = images
         return canvas
 
 
@@ -128,9 +128,9 @@ class Cluttered(Translated):
         there = sliding_window_view(canvas, shape, axis=(2, 3), writeable=True)
         cuts = sliding_window_view(training, shape, axis=(2, 3))
         for _ in range(self.pieces):  # one after the other: pieces of an image may overlap
-            _, channels, top, left = _somewhere(cuts, draws)
+            _, channels, top, left = somewhere(cuts, draws)
             piece = cuts[draws.below(len(training)), channels, top, left]
-            place = _somewhere(there, draws)
+            place = somewhere(there, draws)
             below = there[place]
             there[place] = below + np.minimum(piece, ~below)  # ~below is how much fits until white
         return canvas
@@ -191,7 +191,7 @@ class Scaled(Translated):
 _Place = tuple[NDArray[np.int64], slice, NDArray[np.int64], NDArray[np.int64]]
 
 
-def _somewhere(windows: Pixels, draws: Draws) -> _Place:
+def somewhere(windows: Pixels, draws: Draws) -> _Place:
     """A random window for each image, as an index into `(B, C, places down, places across, h, w)`."""
     top = draws.below(windows.shape[2])
     return np.arange(len(top)), slice(None), top, draws.below(windows.shape[3])

@@ -274,11 +274,7 @@ def test_a_shift_does_not_follow_from_the_place_on_the_canvas() -> None:
     ("shift", "canvas", "message"),
     [
         (-1, None, "shift must be at least 0, got -1"),
-        (
-            9,
-            Translated(size=9),
-            "shift must be below 9, got 9: images of 9 x 9 pixels",
-        ),
+        (9, Translated(size=9), "shift must be below 9, got 9: images of 9 x 9 pixels"),
         (5, None, "shift must be below 5, got 5: images of 6 x 5 pixels"),
     ],
 )

@@ -35,7 +35,8 @@ CASES = {
     "hard heads": ["experiment=reverse_transformer", "selection=gumbel_hard", *TRANSLATING],
     "captions": ["experiment=shapes_soft", *SCENES],
     "hard captions": ["experiment=shapes_hard", *SCENES],
-    "ram": ["experiment=ram_digits", "data.batch_size=13", "task.episodes=2"],
+    # In double precision: in single, some of its gradients round by more than what is compared here.
+    "ram": ["experiment=ram_digits", "data.batch_size=13", "task.episodes=2", "trainer.precision=64-true"],
     "fully connected": ["experiment=fc_mnist", "data=digits", "data.batch_size=13"],
     "tracking": ["experiment=ram_tracking", "data.batch_size=13", "data.validation_games=13"],
 }
@@ -69,7 +70,7 @@ class _Watch(pl.Callback):
 def train(overrides: list[str], folder: Path, *, processes: int = 1, accumulated: int = 1) -> Outcome:
     """Some steps of a training, and a validation."""
     resolvers.register()
-    line = [*overrides, *SMALL, f"paths.runs_dir={folder}", f"paths.cache_dir={folder}"]
+    line = [*SMALL, *overrides, f"paths.runs_dir={folder}", f"paths.cache_dir={folder}"]
     (job,) = compose_jobs(CONF, line, False)
     config = job.config
     pl.seed_everything(3, verbose=False)
@@ -111,6 +112,6 @@ def test_two_processes_and_parts_in_turn_train_as_one(name: str, tmp_path: Path)
         assert other.losses == pytest.approx(alone.losses, abs=1e-5)
         # Not the weights: Adam makes steps of what is nothing but rounding, such as the gradient of W_K.bias.
         for part, gradient in alone.gradients.items():
-            np.testing.assert_allclose(other.gradients[part], gradient, rtol=5e-6, atol=1e-6, err_msg=part)
+            np.testing.assert_allclose(other.gradients[part], gradient, rtol=0, atol=1e-6, err_msg=part)
         assert other.metrics == pytest.approx(alone.metrics, rel=1e-4, abs=1e-4)
         assert [item["id"] for item in other.predictions] == [item["id"] for item in alone.predictions]

@@ -191,16 +191,15 @@ class RecurrentAttentionModel(nn.Module):
 
     def _learns_at_once(self, images: Tensor) -> bool:
         """Whether `_still_episode` does all that `step` would: if no part is replaced, hooked or compiled."""
-        parts = self.glimpse_network
-        layers = (parts.what, parts.where, parts.join_what, parts.join_where)
-        plain = autocast_dtype(images.device.type) is None and not images.requires_grad
+        parts = list(self.glimpse_network.modules())
         return (
-            plain
+            autocast_dtype(images.device.type) is None
+            and not images.requires_grad
             and type(self).episode is RecurrentAttentionModel.episode
             and getattr(self.step, "__func__", None) is RecurrentAttentionModel.step
             and getattr(self.core.step, "__func__", None) is Rectified.step
-            and [type(part) for part in (parts, *layers)] == [GlimpseNetwork] + [Linear] * 4
-            and not any(part._forward_hooks or part._forward_pre_hooks for part in (parts, *layers))
+            and [type(part) for part in parts] == [GlimpseNetwork] + [Linear] * 4
+            and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
         )
 
     def _still_episode(self, images: Tensor, episodes: int, *, sample: bool) -> tuple[Glimpsed, ...]:
