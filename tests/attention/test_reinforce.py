@@ -16,6 +16,7 @@ from zoo.attention import (
     NoBaseline,
     Reinforce,
     ReinforceTerms,
+    SoftReadingBaseline,
     reward_to_go,
 )
 
@@ -27,6 +28,7 @@ BASELINES: dict[str, Callable[..., Baseline]] = {
     "constant": partial(ConstantBaseline, value=0.7),
     "moving_average": partial(MovingAverageBaseline, decay=0.5),
     "learned": LearnedBaseline,
+    "soft_reading": SoftReadingBaseline,
 }
 every_baseline = pytest.mark.parametrize("name", BASELINES)
 
@@ -45,6 +47,7 @@ def call(reinforce: Reinforce, **changes: object) -> ReinforceTerms:
         "state": randn(*shape, STATE),
         "keep_mask": torch.ones(shape, dtype=torch.bool),
         "entropy": None,
+        "soft_reward": randn(*shape, seed=7),
     }
     return reinforce(**{**arguments, **changes})
 
@@ -69,7 +72,8 @@ def test_the_estimator_is_unbiased(name: str) -> None:
         reward = torch.stack([rewards[0][i] + rewards[1][i, j], rewards[1][i, j]])
         # The baseline sees what was known before each choice.
         state = torch.stack([randn(STATE, seed=5), randn(STATE, seed=6 + i)])
-        terms = call(reinforce, log_prob=log_prob[None], reward=reward[None], state=state[None])
+        known = {"state": state[None], "soft_reward": state[None, :, 0]}
+        terms = call(reinforce, log_prob=log_prob[None], reward=reward[None], **known)
         estimate = estimate + probability.detach() * terms.reinforce
     exact = torch.autograd.grad(expected_reward, (first, second), retain_graph=True)
     estimated = torch.autograd.grad(-estimate, (first, second))
@@ -90,13 +94,20 @@ def test_a_good_baseline_takes_variance_away() -> None:
     assert spreads["constant"] < 0.01 * spreads["none"]
 
 
+def test_a_baseline_that_reads_softly_says_what_it_needs() -> None:
+    with pytest.raises(ValueError, match="SoftReadingBaseline needs the rewards of soft readings, given None"):
+        call(make("soft_reading"), reward=randn(2, 3), soft_reward=None)
+
+
 @every_baseline
 def test_terms_are_sums_over_steps_and_means_over_the_batch(name: str) -> None:
     reinforce = make(name, entropy_weight=0.3)
     log_prob, reward, entropy = randn(2, 3, seed=1), randn(2, 3, seed=2), randn(2, 3, seed=3)
     state, keep = randn(2, 3, STATE), torch.tensor([[True] * 3, [True, False, False]])
-    before = reinforce.baseline(state).double().expand(2, 3)
-    terms = call(reinforce, log_prob=log_prob, reward=reward, state=state, keep_mask=keep, entropy=entropy)
+    soft = randn(2, 3, seed=4)
+    before = soft if name == "soft_reading" else reinforce.baseline(state).double().expand(2, 3)
+    given = {"state": state, "keep_mask": keep, "entropy": entropy, "soft_reward": soft}
+    terms = call(reinforce, log_prob=log_prob, reward=reward, **given)
     real = [(b, t) for b in range(2) for t in range(3) if keep[b, t]]
     gains = torch.stack([reward[at] - before[at] for at in real])
     expected = -sum(log_prob[at] * gain for at, gain in zip(real, gains, strict=True)) / 2
@@ -220,6 +231,7 @@ def test_no_value_is_fetched_from_the_device() -> None:
             reward=torch.zeros(2, 3, device="meta"),
             state=torch.zeros(2, 3, STATE, device="meta"),
             keep_mask=torch.ones(2, 3, dtype=torch.bool, device="meta"),
+            soft_reward=torch.zeros(2, 3, device="meta"),
         )
         assert terms.loss.device.type == "meta"
 

@@ -456,6 +456,24 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
             ["model=ram", "task.reinforce.baseline._target_=zoo.attention.ConstantBaseline"],
             "task.reinforce.baseline.value: ConstantBaseline needs it, and it is missing",
         ),
+        (
+            ["model=ram", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],
+            "task.reinforce.baseline: SoftReadingBaseline asks what a soft reading had earned, which only ",
+        ),
+        (
+            [
+                "model=show_attend_tell",
+                "model/caption_decoder=transformer",
+                "selection=hard",
+                "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline",
+            ],
+            "task.reinforce.baseline: SoftReadingBaseline asks what a soft reading had earned, which only "
+            "model=show_attend_tell model/caption_decoder=attentive can tell; take ",
+        ),
+        (
+            ["selection=hard", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],
+            "task.reinforce.baseline: SoftReadingBaseline asks what a soft reading had earned, which only ",
+        ),
         (["model=ram", "task.episodes=0"], "task.episodes: must be at least 1, got 0"),
         (["model=ram", "task.reinforce.weight=0"], "task.reinforce.weight: must be above 0, got 0"),
         (["model=ram", "task.reinforce.discount=2"], "task.reinforce.discount: must be from 0 to 1, got 2"),

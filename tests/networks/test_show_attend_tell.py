@@ -126,6 +126,45 @@ def test_the_equations_of_the_paper() -> None:
         torch.testing.assert_close(network.logits(decoded.features)[0, t], affine("output", features))
 
 
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_a_soft_reading_of_one_word_behind_samples(dropout: float) -> None:
+    """By hand, in float64: each word alone reads softly, from the state that the samples before it led to."""
+    network = build("hard", dropout=dropout).double()
+    for parameter in network.decoder.parameters():
+        nn.init.normal_(parameter)
+    memory = network.encode(grid(network))
+    decoded = network.decode(memory, INPUTS)
+    assert decoded.soft_features is not None and decoded.probabilities is not None
+    soft, decoder, a = decoded.soft_features(), network.decoder, memory.memory.values
+    assert not soft.requires_grad
+    if dropout:  # the same features are dropped, and about half of them
+        assert torch.equal(soft == 0, decoded.features == 0)
+        assert 0.3 < (soft == 0).double().mean() < 0.7
+        return  # words were dropped as well, and nobody knows which
+
+    def advance(word: Tensor, h: Tensor, c: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        z = decoder.f_beta(h).sigmoid() * torch.einsum("bl,bld->bd", alpha, a)
+        i, f, o, g = (decoder.T_y(word) + decoder.T_hz(torch.cat([h, z], 1))).chunk(4, 1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        return h, c, word + decoder.L_h(h) + decoder.L_z(z)
+
+    h, c = decoder.f_init_h(a.mean(1)).tanh(), decoder.f_init_c(a.mean(1)).tanh()
+    for t in range(INPUTS.ids.shape[1]):
+        word = network.E(INPUTS.ids[:, t])
+        torch.testing.assert_close(soft[:, t], advance(word, h, c, decoded.probabilities[:, t])[2])
+        h, c, features = advance(word, h, c, decoded.weights[:, t])
+        torch.testing.assert_close(decoded.features[:, t], features)
+        assert not torch.allclose(features, soft[:, t])
+
+
+@every_decoder
+def test_only_samples_are_read_again_softly(name: str) -> None:
+    network = build(name).train()
+    decoded = network.decode(network.encode(grid(network)), INPUTS)
+    assert (decoded.soft_features is not None) == (name == "hard")
+
+
 @every_decoder
 def test_steps_equal_the_teacher_forced_pass_at_every_prefix(name: str) -> None:
     network = build(name).double().eval()

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
 from data.vocabulary import Words
-from zoo.attention import Additive, Hard, MovingAverageBaseline, ScaledDot, Soft
+from zoo.attention import Additive, Hard, MovingAverageBaseline, ScaledDot, Soft, SoftReadingBaseline
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Beam, Greedy, Hypothesis
 from zoo.metrics import METRICS, caption_metrics
@@ -203,6 +203,21 @@ def test_sampled_readings_add_their_terms_with_their_weight() -> None:
     loss.backward()
     score = task.network.decoder.attention.score  # type: ignore[attr-defined]
     assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
+
+
+def test_a_soft_reading_knows_what_a_word_is_worth() -> None:
+    """Of the spread of rewards nearly all is that of words, which a moving average cannot foretell."""
+    spread = {}
+    for baseline in (MovingAverageBaseline, SoftReadingBaseline):
+        parts = {"baseline": baseline, "entropy_weight": 0.0, "discount": 0.0, "weight": 1.0}
+        task = make_task(Hard, reinforce=parts)
+        nn.init.normal_(task.network.output.bias)  # some words are likelier than others
+        for _ in range(3):
+            task.training_step(batch(), 0)
+        spread[baseline] = float(task.terms["advantage_std"])
+        # Of the word that was to come: a reading that were as good as the soft one would gain nothing.
+        assert float(task.terms["reward"]) == pytest.approx(-float(task.terms["cross_entropy"]), rel=1e-4)
+    assert spread[SoftReadingBaseline] < 0.3 * spread[MovingAverageBaseline]
 
 
 def test_the_penalty_is_on_what_is_sampled_from() -> None:

@@ -20,6 +20,7 @@ from zoo.attention.reinforce import (
     NoBaseline,
     Reinforce,
     ReinforceTerms,
+    SoftReadingBaseline,
     reward_to_go,
 )
 from zoo.attention.rotary import Rotary
@@ -73,6 +74,7 @@ __all__ = [
     "Selection",
     "SelfAttention",
     "Soft",
+    "SoftReadingBaseline",
     "Uniform",
     "causal_mask",
     "combine",

@@ -66,6 +66,9 @@ class Baseline(nn.Module, ABC):
     learned: bool = False
     """True where a squared error trains the baseline."""
 
+    reads_softly: bool = False
+    """True where it is called with a second argument: the rewards `(B, T)` of soft readings."""
+
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
         self.state_size = state_size
@@ -158,6 +161,31 @@ class LearnedBaseline(Baseline):
         return expected.squeeze(-1)
 
 
+class SoftReadingBaseline(Baseline):
+    """What the expectation earns: `b_t = r_t` had step t, and it alone, read `Σ_i p_t(i) a_i`.
+
+    It knows the word that was to come, and most of a reward's variance is that of words; what is left is
+    whether the sampled key helped more than the mixture of all. Where this leaves Xu et al. 2015: their
+    baseline is the moving average. The idea is that of MuProp (Gu et al. 2016) without its gradient, and of
+    self-critical training (Rennie et al. 2017) with the expectation in the place of the greedy choice.
+
+    Args:
+        state_size: D of the states, not used.
+    """
+
+    reads_softly = True
+
+    def forward(self, state: Tensor, soft_reward: Tensor | None = None) -> Tensor:
+        """See `Baseline`.
+
+        Raises:
+            ValueError: no rewards of soft readings are given.
+        """
+        if soft_reward is None:
+            raise ValueError("SoftReadingBaseline needs the rewards of soft readings, given None")
+        return soft_reward
+
+
 class Reinforce(nn.Module):
     """The loss term that trains sampled readings.
 
@@ -178,6 +206,7 @@ class Reinforce(nn.Module):
         state: Tensor,
         keep_mask: Tensor,
         entropy: Tensor | None = None,
+        soft_reward: Tensor | None = None,
     ) -> ReinforceTerms:
         """Terms summed over steps and averaged over the batch.
 
@@ -187,15 +216,19 @@ class Reinforce(nn.Module):
             state: `(B, T, D)`, known before each sample.
             keep_mask: `(B, T)` boolean, True at real steps; the others count for nothing.
             entropy: `(B, T)`, of the sampled distributions; None without an entropy bonus.
+            soft_reward: `(B, T)`, what each step alone had earned by a soft reading; None where the baseline
+                does not ask.
 
         Raises:
-            ValueError: if there is an entropy weight but no entropy.
+            ValueError: if there is an entropy weight but no entropy, or a baseline that reads softly but no
+                rewards of soft readings.
         """
         if entropy is None and self.entropy_weight:
             raise ValueError(f"entropy_weight={self.entropy_weight} needs the entropy, given None")
         steps = keep_mask.sum().clamp_min(1)
         reward = torch.where(keep_mask, reward.detach().to(at_least_float32(reward)), 0.0)
-        expected = self.baseline(state).to(reward.dtype)
+        known = (state, soft_reward) if self.baseline.reads_softly else (state,)
+        expected = self.baseline(*known).to(reward.dtype)
         advantage = torch.where(keep_mask, reward - expected, 0.0)
         gain = advantage.detach()
 

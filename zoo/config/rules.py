@@ -103,6 +103,22 @@ def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator
         )
 
 
+def soft_readings_are_to_be_had(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A baseline that reads softly needs a network that can read again."""
+    baseline = _target((config["task"].get("reinforce") or {}).get("baseline"))
+    selection, decoder = _target(config.get("selection")), _target(config["model"].get("decoder"))
+    writes = "decoding" in config["task"]  # without, it is an agent that samples places
+    if writes and not (uses_attention(config["model"], "selection") and getattr(selection, "samples", False)):
+        return  # nobody asks the baseline
+    if getattr(baseline, "reads_softly", False) and not getattr(decoder, "reads_softly", False):
+        yield Problem(
+            "task.reinforce.baseline",
+            f"{baseline.__name__} asks what a soft reading had earned, which only "  # type: ignore[union-attr]
+            "model=show_attend_tell model/caption_decoder=attentive can tell; "
+            "take zoo.attention.MovingAverageBaseline or zoo.attention.LearnedBaseline",
+        )
+
+
 def what_is_asked_for_is_used(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Asking for a part that nothing takes would compare equal things by two names."""
     takers = {
@@ -442,6 +458,7 @@ def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterato
 RULES: tuple[Rule, ...] = (
     what_counts_positions_covers_the_data,
     sampling_needs_reinforce,
+    soft_readings_are_to_be_had,
     what_is_asked_for_is_used,
     unknown_words_can_be_replaced,
     words_that_point_are_whole,

@@ -1,5 +1,6 @@
 """What networks that write have in common."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from torch import Tensor
@@ -18,6 +19,8 @@ class Decoded(NamedTuple):
         entropy: `(B, T)` of the sampled distributions; None where nothing is sampled.
         probabilities: `(B, T, K)`, the distributions behind hard choices; None where the weights say it, or
             where nobody needs them.
+        soft_features: computes the features `(B, T, F)` that each step, and it alone, had made of a soft
+            reading, without a gradient; None where nothing is sampled, or by networks that cannot.
     """
 
     features: Tensor
@@ -26,6 +29,7 @@ class Decoded(NamedTuple):
     log_prob: Tensor | None = None
     entropy: Tensor | None = None
     probabilities: Tensor | None = None
+    soft_features: Callable[[], Tensor] | None = None
 
 
 def both_sides(spec: DataSpec, *, tie_embeddings: bool) -> tuple[TextSpec, TextSpec]:

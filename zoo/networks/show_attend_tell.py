@@ -13,7 +13,8 @@ annotation, m embedding size, n hidden size, V vocabulary.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, cast
+from functools import partial
+from typing import Any, ClassVar, NamedTuple, cast
 
 import torch
 from torch import Tensor, nn
@@ -148,7 +149,8 @@ class LstmDecoder(CaptionDecoder):
         """See `CaptionDecoder`."""
         embedded = self.dropout(embedded)
         new, context, read = self._advance(self.T_y(embedded), state, source, self.T_hz)
-        return Stepped(self._features(embedded, new.hidden, context), new, read.weights)
+        features = self.dropout(self._deep_output(embedded, new.hidden, context))
+        return Stepped(features, new, read.weights)
 
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
         """See `CaptionDecoder`."""
@@ -161,8 +163,12 @@ class LstmDecoder(CaptionDecoder):
             contexts.append(context)
             readings.append(read)
         hidden = torch.cat([state.hidden for state in states], 1)
-        features = self._features(embedded, hidden[:, 1:], torch.cat(contexts, 1))
-        return _decoded(features, hidden[:, :-1], readings)
+        features = self.dropout(self._deep_output(embedded, hidden[:, 1:], torch.cat(contexts, 1)))
+        decoded = _decoded(features, hidden[:, :-1], readings)
+        if decoded.log_prob is None:
+            return decoded
+        cells = torch.cat([state.cell for state in states[:-1]], 1)
+        return decoded._replace(soft_features=partial(self._soft_features, embedded, cells, source, decoded))
 
     def _advance(
         self, of_word: Tensor, state: LstmState, source: Source, T_hz: Callable[[Tensor], Tensor]
@@ -186,8 +192,27 @@ class LstmDecoder(CaptionDecoder):
         cell = f.sigmoid() * cell + i.sigmoid() * g.tanh()
         return o.sigmoid() * cell.tanh(), cell
 
-    def _features(self, embedded: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
-        features: Tensor = self.dropout(embedded + self.L_h(hidden) + self.L_z(context))
+    def _deep_output(self, embedded: Tensor, hidden: Tensor, context: Tensor) -> Tensor:
+        features: Tensor = embedded + self.L_h(hidden) + self.L_z(context)
+        return features
+
+    @torch.no_grad()
+    def _soft_features(self, embedded: Tensor, cells: Tensor, source: Source, decoded: Decoded) -> Tensor:
+        """See `Decoded`: all words at once, as each starts from the state that samples had led to.
+
+        Args:
+            embedded: `(B, T, m)`, the words.
+            cells: `(B, T, n)`, c_{t-1}.
+            source: the image.
+            decoded: the pass with samples, whose queries are h_{t-1}.
+        """
+        hidden, alpha = decoded.queries, cast(Tensor, decoded.probabilities)
+        values = cast(Memory, source.memory).values
+        context = self.f_beta(hidden).sigmoid() * (alpha.to(values.dtype) @ values)
+        gates = self.T_y(embedded) + self.T_hz(torch.cat([hidden, context], -1))
+        features = self._deep_output(embedded, self._update(gates, cells)[0], context)
+        if self.training and self.dropout.p:  # the same features are dropped, or chance would tell them apart
+            features = torch.where(decoded.features == 0, 0.0, features) / (1 - self.dropout.p)
         return features
 
 
@@ -197,7 +222,12 @@ class AttentiveDecoder(LstmDecoder):
     Args:
         sizes: the layers.
         attention: `{score, selection}`; the paper's are `Additive` with `Soft` or `Hard`.
+
+    Attributes:
+        reads_softly: True: `Decoded.soft_features` of readings that were sampled.
     """
+
+    reads_softly: ClassVar[bool] = True
 
     def __init__(self, *, sizes: Sizes, attention: Mapping[str, Callable[..., nn.Module]]) -> None:
         super().__init__(sizes=sizes)

@@ -122,9 +122,7 @@ class WritingTask(Task):
         terms = {"cross_entropy": cross_entropy}
         if self.reinforce is None:
             return cross_entropy, terms
-        with torch.no_grad():
-            logits = self.network.logits(decoded.features).float()
-        terms |= self._reinforce_terms(self.reinforce, decoded, logits, labels)
+        terms |= self._reinforce_terms(self.reinforce, decoded, labels)
         return cross_entropy + self.weight * terms.pop("reinforce_loss"), terms
 
     def _cross_entropy(self, features: Tensor, labels: Padded, label_smoothing: float = 0.0) -> Tensor:
@@ -137,15 +135,21 @@ class WritingTask(Task):
             label_smoothing=label_smoothing,
         )
 
-    def _reinforce_terms(
-        self, reinforce: Reinforce, decoded: Any, logits: Tensor, labels: Padded
-    ) -> dict[str, Tensor]:
-        """Rewards each reading with the log-likelihood of the tokens that it can still change, or of all."""
+    @torch.no_grad()
+    def _log_likelihood(self, features: Tensor, labels: Padded) -> Tensor:
+        """`(B, T)`, of each token; of padding 0."""
+        logits = self.network.logits(features).float()
         # Rows of a matrix: over another axis than the last torch takes three times as long.
         nll = F.cross_entropy(
             logits.flatten(0, 1), labels.ids.flatten(), ignore_index=self.target.pad, reduction="none"
         )
-        log_likelihood = -nll.view_as(labels.ids)
+        return -nll.view_as(labels.ids)
+
+    def _reinforce_terms(self, reinforce: Reinforce, decoded: Any, labels: Padded) -> dict[str, Tensor]:
+        """Rewards each reading with the log-likelihood of the tokens that it can still change, or of all."""
+        log_likelihood, soft_reward = self._log_likelihood(decoded.features, labels), None
+        if reinforce.baseline.reads_softly:
+            soft_reward = self._log_likelihood(decoded.soft_features(), labels)
         terms = reinforce(
             log_prob=decoded.log_prob,
             reward=(
@@ -156,6 +160,7 @@ class WritingTask(Task):
             state=decoded.queries,
             keep_mask=labels.keep_mask,
             entropy=decoded.entropy,
+            soft_reward=soft_reward,
         )
         named: dict[str, Tensor] = terms._asdict()
         loss = per_token(named.pop("loss"), labels)
