@@ -25,7 +25,14 @@ from torch import nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from zoo.attention import ConstantBaseline, LearnedBaseline, MovingAverageBaseline, NoBaseline, Soft
+from zoo.attention import (
+    ConstantBaseline,
+    LearnedBaseline,
+    MovingAverageBaseline,
+    NoBaseline,
+    Soft,
+    SoftReadingBaseline,
+)
 from zoo.config import resolvers
 from zoo.config.frozen import thaw
 from zoo.config.instantiate import instantiate
@@ -42,6 +49,7 @@ BASELINES: dict[str, Callable[..., Any]] = {
     "constant": lambda state_size: ConstantBaseline(state_size=state_size, value=-1.0),
     "moving average": MovingAverageBaseline,
     "learned": LearnedBaseline,
+    "a soft reading": SoftReadingBaseline,
 }
 
 
