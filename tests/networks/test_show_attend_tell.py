@@ -134,7 +134,8 @@ def test_a_soft_reading_of_one_word_behind_samples(dropout: float) -> None:
         nn.init.normal_(parameter)
     memory = network.encode(grid(network))
     decoded = network.decode(memory, INPUTS)
-    assert decoded.soft_features is not None and decoded.probabilities is not None
+    assert decoded.soft_features is not None
+    assert decoded.probabilities is not None
     soft, decoder, a = decoded.soft_features(), network.decoder, memory.memory.values
     assert not soft.requires_grad
     if dropout:  # the same features are dropped, and about half of them
