@@ -474,6 +474,10 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
             ["selection=hard", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],
             "task.reinforce.baseline: SoftReadingBaseline asks what a soft reading had earned, which only ",
         ),
+        (
+            ["experiment=fc_mnist", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],
+            "task.reinforce: task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline changes ",
+        ),
         (["model=ram", "task.episodes=0"], "task.episodes: must be at least 1, got 0"),
         (["model=ram", "task.reinforce.weight=0"], "task.reinforce.weight: must be above 0, got 0"),
         (["model=ram", "task.reinforce.discount=2"], "task.reinforce.discount: must be from 0 to 1, got 2"),

@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any, Self
 
@@ -218,6 +219,42 @@ def test_a_soft_reading_knows_what_a_word_is_worth() -> None:
         # Of the word that was to come: a reading that were as good as the soft one would gain nothing.
         assert float(task.terms["reward"]) == pytest.approx(-float(task.terms["cross_entropy"]), rel=1e-4)
     assert spread[SoftReadingBaseline] < 0.3 * spread[MovingAverageBaseline]
+
+
+@pytest.mark.parametrize("discount", [1.0, None])
+def test_a_soft_reading_leaves_the_gradient_as_it_is(
+    discount: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The estimate, over all pairs of places by their probability, is that of the expected reward."""
+    chosen: list[int] = []
+    monkeypatch.setattr(
+        "zoo.attention.selections.gumbel_like",
+        lambda like: 1e6 * nn.functional.one_hot(torch.tensor(chosen.pop(0)), like.shape[-1]).expand_as(like),
+    )
+    parts = {"baseline": SoftReadingBaseline, "entropy_weight": 0.0, "discount": discount, "weight": 1.0}
+    task = make_task(Hard, reinforce=parts).double()
+    network = task.network
+    for parameter in (*network.decoder.parameters(), *network.output.parameters()):  # type: ignore[attr-defined]
+        nn.init.normal_(parameter)
+    inputs, labels = decoder_pair(TextCodec(SPEC.target).pad([[2, 5, 7]]))  # type: ignore[arg-type]
+    grid = network.annotate(torch.rand(1, 3, 8, 16).double()).detach()
+    score = list(network.decoder.attention.score.parameters())  # type: ignore[attr-defined]
+    estimate, expected = torch.zeros(()), torch.zeros(())
+    for places in product(range(grid[0, 0].numel()), repeat=2):
+        chosen[:] = places
+        decoded = network.decode(network.encode(grid), inputs)
+        assert task.reinforce is not None
+        term = task._reinforce_terms(task.reinforce, decoded, labels)["reinforce"]
+        probability = decoded.log_prob.sum().exp()
+        estimate = estimate + probability.detach() * term
+        expected = expected + probability * task._log_likelihood(decoded.features, labels).sum()
+    actual, wanted = (
+        torch.autograd.grad(-estimate, score, retain_graph=True),
+        torch.autograd.grad(expected, score),
+    )
+    for one, other in zip(actual, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-6)  # rewards are float32
+    assert max(part.abs().max() for part in wanted) > 0.01
 
 
 def test_the_penalty_is_on_what_is_sampled_from() -> None:

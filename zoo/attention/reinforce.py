@@ -164,10 +164,12 @@ class LearnedBaseline(Baseline):
 class SoftReadingBaseline(Baseline):
     """What the expectation earns: `b_t = r_t` had step t, and it alone, read `Σ_i p_t(i) a_i`.
 
-    It knows the word that was to come, and most of a reward's variance is that of words; what is left is
-    whether the sampled key helped more than the mixture of all. Where this leaves Xu et al. 2015: their
-    baseline is the moving average. The idea is that of MuProp (Gu et al. 2016) without its gradient, and of
-    self-critical training (Rennie et al. 2017) with the expectation in the place of the greedy choice.
+    It knows the word that was to come, and most of a reward's variance is that of words; where a reading is
+    rewarded with its own word alone (discount 0), what is left is whether the sampled key helped more than
+    the mixture of all. Rewards of later words it leaves as they are: what a soft reading had earned there
+    depends on the sample. Where this leaves Xu et al. 2015: their baseline is the moving average. The idea is
+    that of MuProp (Gu et al. 2016) without its gradient, and of self-critical training (Rennie et al. 2017)
+    with the expectation in the place of the greedy choice.
 
     Args:
         state_size: D of the states, not used.
@@ -176,13 +178,8 @@ class SoftReadingBaseline(Baseline):
     reads_softly = True
 
     def forward(self, state: Tensor, soft_reward: Tensor | None = None) -> Tensor:
-        """See `Baseline`.
-
-        Raises:
-            ValueError: no rewards of soft readings are given.
-        """
-        if soft_reward is None:
-            raise ValueError("SoftReadingBaseline needs the rewards of soft readings, given None")
+        """See `Baseline`."""
+        assert soft_reward is not None  # `Reinforce` sees to that
         return soft_reward
 
 
@@ -227,6 +224,9 @@ class Reinforce(nn.Module):
             raise ValueError(f"entropy_weight={self.entropy_weight} needs the entropy, given None")
         steps = keep_mask.sum().clamp_min(1)
         reward = torch.where(keep_mask, reward.detach().to(at_least_float32(reward)), 0.0)
+        if soft_reward is None and self.baseline.reads_softly:
+            name = type(self.baseline).__name__
+            raise ValueError(f"{name} needs the rewards of soft readings, given None: the network reads none")
         known = (state, soft_reward) if self.baseline.reads_softly else (state,)
         expected = self.baseline(*known).to(reward.dtype)
         advantage = torch.where(keep_mask, reward - expected, 0.0)

@@ -105,11 +105,16 @@ def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator
 
 def soft_readings_are_to_be_had(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A baseline that reads softly needs a network that can read again."""
-    baseline = _target((config["task"].get("reinforce") or {}).get("baseline"))
-    selection, decoder = _target(config.get("selection")), _target(config["model"].get("decoder"))
-    writes = "decoding" in config["task"]  # without, it is an agent that samples places
-    if writes and not (uses_attention(config["model"], "selection") and getattr(selection, "samples", False)):
-        return  # nobody asks the baseline
+    model, task = config["model"], config["task"]
+    baseline = _target((task.get("reinforce") or {}).get("baseline"))
+    selection, decoder = _target(config.get("selection")), _target(model.get("decoder"))
+    if "decoding" in task:
+        asked = uses_attention(model, "selection") and getattr(selection, "samples", False)
+    else:  # an agent; at Catch it samples what it does as well
+        learned = "policy" in model and getattr(_target(config.get("policy")), "learned", False)
+        asked = learned or _batch_type(task) is CatchBatch
+    if not asked:
+        return
     if getattr(baseline, "reads_softly", False) and not getattr(decoder, "reads_softly", False):
         yield Problem(
             "task.reinforce.baseline",
@@ -458,8 +463,8 @@ def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterato
 RULES: tuple[Rule, ...] = (
     what_counts_positions_covers_the_data,
     sampling_needs_reinforce,
-    soft_readings_are_to_be_had,
     what_is_asked_for_is_used,
+    soft_readings_are_to_be_had,
     unknown_words_can_be_replaced,
     words_that_point_are_whole,
     monitor_is_measured,

@@ -167,8 +167,8 @@ class LstmDecoder(CaptionDecoder):
         decoded = _decoded(features, hidden[:, :-1], readings)
         if decoded.log_prob is None:
             return decoded
-        cells = torch.cat([state.cell for state in states[:-1]], 1)
-        return decoded._replace(soft_features=partial(self._soft_features, embedded, cells, source, decoded))
+        soft_features = partial(self._soft_features, embedded, states[:-1], source, decoded)
+        return decoded._replace(soft_features=soft_features)
 
     def _advance(
         self, of_word: Tensor, state: LstmState, source: Source, T_hz: Callable[[Tensor], Tensor]
@@ -197,12 +197,14 @@ class LstmDecoder(CaptionDecoder):
         return features
 
     @torch.no_grad()
-    def _soft_features(self, embedded: Tensor, cells: Tensor, source: Source, decoded: Decoded) -> Tensor:
+    def _soft_features(
+        self, embedded: Tensor, states: list[LstmState], source: Source, decoded: Decoded
+    ) -> Tensor:
         """See `Decoded`: all words at once, as each starts from the state that samples had led to.
 
         Args:
             embedded: `(B, T, m)`, the words.
-            cells: `(B, T, n)`, c_{t-1}.
+            states: T of them, before each word.
             source: the image.
             decoded: the pass with samples, whose queries are h_{t-1}.
         """
@@ -210,8 +212,10 @@ class LstmDecoder(CaptionDecoder):
         values = cast(Memory, source.memory).values
         context = self.f_beta(hidden).sigmoid() * (alpha.to(values.dtype) @ values)
         gates = self.T_y(embedded) + self.T_hz(torch.cat([hidden, context], -1))
+        cells = torch.cat([state.cell for state in states], 1)
         features = self._deep_output(embedded, self._update(gates, cells)[0], context)
-        if self.training and self.dropout.p:  # the same features are dropped, or chance would tell them apart
+        # The same features are dropped, or chance would tell the two apart. Few others are 0 (in bfloat16).
+        if self.dropout.training and self.dropout.p:
             features = torch.where(decoded.features == 0, 0.0, features) / (1 - self.dropout.p)
         return features
 

@@ -148,7 +148,7 @@ class WritingTask(Task):
     def _reinforce_terms(self, reinforce: Reinforce, decoded: Any, labels: Padded) -> dict[str, Tensor]:
         """Rewards each reading with the log-likelihood of the tokens that it can still change, or of all."""
         log_likelihood, soft_reward = self._log_likelihood(decoded.features, labels), None
-        if reinforce.baseline.reads_softly:
+        if reinforce.baseline.reads_softly and decoded.soft_features is not None:
             soft_reward = self._log_likelihood(decoded.soft_features(), labels)
         terms = reinforce(
             log_prob=decoded.log_prob,
