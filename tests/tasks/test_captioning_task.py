@@ -216,7 +216,7 @@ def test_a_soft_reading_knows_what_a_word_is_worth() -> None:
         for _ in range(3):
             task.training_step(batch(), 0)
         spread[baseline] = float(task.terms["advantage_std"])
-        # Of the word that was to come: a reading that were as good as the soft one would gain nothing.
+        # What is logged as the reward is that of the words, whatever the baseline.
         assert float(task.terms["reward"]) == pytest.approx(-float(task.terms["cross_entropy"]), rel=1e-4)
     assert spread[SoftReadingBaseline] < 0.3 * spread[MovingAverageBaseline]
 

@@ -156,8 +156,8 @@ class LstmDecoder(CaptionDecoder):
         """See `CaptionDecoder`."""
         embedded = self.dropout(embedded)
         states, contexts, readings = [self.init_state(source)], [], []
-        T_hz = RepeatedLinear(self.T_hz.weight)
-        for of_word in self.T_y(embedded).split(1, 1):
+        T_hz, of_words = RepeatedLinear(self.T_hz.weight), self.T_y(embedded)
+        for of_word in of_words.split(1, 1):
             state, context, read = self._advance(of_word, states[-1], source, T_hz)
             states.append(state)
             contexts.append(context)
@@ -167,7 +167,7 @@ class LstmDecoder(CaptionDecoder):
         decoded = _decoded(features, hidden[:, :-1], readings)
         if decoded.log_prob is None:
             return decoded
-        soft_features = partial(self._soft_features, embedded, states[:-1], source, decoded)
+        soft_features = partial(self._soft_features, embedded, of_words, states[:-1], source, decoded)
         return decoded._replace(soft_features=soft_features)
 
     def _advance(
@@ -198,12 +198,18 @@ class LstmDecoder(CaptionDecoder):
 
     @torch.no_grad()
     def _soft_features(
-        self, embedded: Tensor, states: list[LstmState], source: Source, decoded: Decoded
+        self,
+        embedded: Tensor,
+        of_words: Tensor,
+        states: list[LstmState],
+        source: Source,
+        decoded: Decoded,
     ) -> Tensor:
         """See `Decoded`: all words at once, as each starts from the state that samples had led to.
 
         Args:
             embedded: `(B, T, m)`, the words.
+            of_words: `(B, T, 4n)`, their parts of equation 1.
             states: T of them, before each word.
             source: the image.
             decoded: the pass with samples, whose queries are h_{t-1}.
@@ -211,7 +217,7 @@ class LstmDecoder(CaptionDecoder):
         hidden, alpha = decoded.queries, cast(Tensor, decoded.probabilities)
         values = cast(Memory, source.memory).values
         context = self.f_beta(hidden).sigmoid() * (alpha.to(values.dtype) @ values)
-        gates = self.T_y(embedded) + self.T_hz(torch.cat([hidden, context], -1))
+        gates = of_words + self.T_hz(torch.cat([hidden, context], -1))
         cells = torch.cat([state.cell for state in states], 1)
         features = self._deep_output(embedded, self._update(gates, cells)[0], context)
         # The same features are dropped, or chance would tell the two apart. Few others are 0 (in bfloat16).
