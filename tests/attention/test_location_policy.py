@@ -2,9 +2,10 @@
 
 import pytest
 import torch
+from torch import Tensor
 from torch.distributions import Normal
 
-from zoo.attention import CenterPolicy, LearnedPolicy, LocationPolicy, RandomPolicy
+from zoo.attention import CenterPolicy, LearnedPolicy, LocationPolicy, Look, RandomPolicy
 
 STATE = 5
 
@@ -56,6 +57,33 @@ def test_the_gradient_of_the_density_leads_towards_the_sample() -> None:
     expected = (unclamped - look.mean[0]) / 0.2**2 * (1 - look.mean[0] ** 2)
     assert unclamped.abs().max() < 1
     torch.testing.assert_close(gradient, expected)
+
+
+def test_looks_of_an_episode_are_those_one_by_one() -> None:
+    class Leftwards(LearnedPolicy):
+        def forward(self, state: Tensor, *, sample: bool) -> Look:
+            look = super().forward(state, sample=sample)
+            return look._replace(location=look.location - 1)
+
+    states = torch.randn(3, 7, STATE)
+    hooked, other = learned(), learned()
+    other.__class__ = Leftwards
+    hooked.register_forward_hook(lambda module, given, look: look._replace(location=look.location + 1))
+    for policy in (learned(), hooked, other):
+        torch.manual_seed(2)
+        expected = [policy(state, sample=True) for state in states]
+        torch.manual_seed(2)
+        looks = policy.looks(len(states))
+        locations = [looks.choose(state) for state in states]
+        gradients = []
+        for chosen in (expected, looks.chosen()):
+            loss = sum((time + 1) * look.log_prob.sum() for time, look in enumerate(chosen))
+            gradients.append(torch.autograd.grad(loss, list(policy.parameters())))
+        for look, one, location in zip(looks.chosen(), expected, locations, strict=True):
+            assert torch.equal(location, look.location)
+            assert not location.requires_grad
+            torch.testing.assert_close(look, one)
+        torch.testing.assert_close(*gradients)
 
 
 def test_without_sampling_it_looks_at_the_mean() -> None:

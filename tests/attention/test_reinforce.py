@@ -149,6 +149,18 @@ def test_padded_steps_count_for_nothing(name: str, garbage: float) -> None:
 
 
 @every_baseline
+def test_without_a_mask_all_steps_are_real(name: str) -> None:
+    found = []
+    for keep in (None, torch.ones(2, 3, dtype=torch.bool)):
+        log_prob = leaf(randn(2, 3, seed=1))
+        terms = call(make(name), log_prob=log_prob, reward=randn(2, 3, seed=2), keep_mask=keep)
+        terms.loss.backward()
+        found.append([*(term for term in terms if term is not None), log_prob.grad])
+    for one, other in zip(*found, strict=True):
+        equal(one, other)
+
+
+@every_baseline
 def test_gradients_stay_where_they_belong(name: str) -> None:
     """Neither reward nor state get any; the squared error trains the baseline alone."""
     reinforce = make(name)

@@ -1,10 +1,12 @@
 """Random numbers that belong to items."""
 
+from contextlib import nullcontext
+
 import pytest
 import torch
 from scipy import stats
 
-from zoo.kernels.noise import gumbel_like, keyed, normal_like, uniform
+from zoo.kernels.noise import gumbel_like, keyed, normal_like, normals_like, uniform
 
 CPU = torch.device("cpu")
 
@@ -43,6 +45,19 @@ def test_numbers_depend_on_the_item_and_on_nothing_around_it() -> None:
     assert torch.equal(drawn(torch.arange(10), 1, 4, sizes=(8,))[:, :3], whole), "however long rows are"
     wide = drawn(torch.arange(10), 1, 4, sizes=(2, 5))
     assert torch.equal(drawn(torch.arange(10), 1, 4, sizes=(4, 3))[:, :2], wide[..., :3])
+
+
+@pytest.mark.parametrize("keys", [True, False])
+def test_drawings_at_once_are_those_one_after_the_other(keys: bool) -> None:
+    like, found = torch.empty(8, 3), []
+    for at_once in (True, False):
+        torch.manual_seed(5)
+        with keyed(torch.arange(4), 1) if keys else nullcontext():
+            before = normal_like(like)
+            drawings = normals_like(like, 3) if at_once else [normal_like(like) for _ in range(3)]
+            found.append(torch.stack([before, *drawings, normal_like(like)]))
+    assert torch.equal(*found)
+    assert found[0].unique().numel() == found[0].numel()
 
 
 def test_numbers_depend_on_every_key_and_on_the_drawing() -> None:

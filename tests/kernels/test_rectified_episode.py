@@ -36,7 +36,7 @@ def plain(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Tensor:
 
 
 def at_once(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Tensor:
-    episode = RectifiedEpisode(w)
+    episode = RectifiedEpisode(w, steps=len(glimpses), agents=N)
     steps = [episode.step(glimpse, location) for glimpse, location in zip(glimpses, locations, strict=True)]
     states = episode.states()
     assert not steps[0].requires_grad

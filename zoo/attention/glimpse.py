@@ -123,12 +123,15 @@ class GlimpseSensor(nn.Module):
                 f"given {tuple(locations.shape)}"
             )
         height, width = (side - 2 * memory.margin for side in images.shape[-2:])
-        x, y = ((locations.to(at_least_float32(locations)) + 1) / 2).unbind(-1)
-        middle = torch.stack([x * width, y * height], -1)
+        # Half the sides; made so, as nothing is copied to the device.
+        half = torch.linspace(
+            width / 2, height / 2, 2, dtype=at_least_float32(locations), device=locations.device
+        )
+        middle = torch.addcmul(half, locations.to(half.dtype), half)
         patches = []
         for scale in range(self.scales):
             side = 2**scale
-            first = (middle - self.size * side / 2 + 0.5).floor().long() + memory.margin
+            first = (middle + (memory.margin + 0.5 - self.size * side / 2)).floor_().long()
             if memory.margin:
                 pixels = torch.arange(0, self.size * side, side, device=first.device)
                 patches.append(_read(memory.blocks[scale], first[..., None] + pixels))
@@ -161,7 +164,7 @@ def _read(source: Tensor, places: Tensor) -> Tensor:
     number = places.shape[-1]
     columns, rows = places.unbind(-2)
     rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
-    index = (rows[..., None] * width + columns[..., None, :]).flatten(-3).unsqueeze(-2)
+    index = torch.add(columns[..., None, :], rows[..., None], alpha=width).flatten(-3).unsqueeze(-2)
     found = source.flatten(-2).gather(-1, index.expand(*source.shape[:-2], -1))
     squares: Tensor = found.unflatten(-1, (-1, number, number))
     return squares.movedim(-4, -3)

@@ -2,12 +2,13 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from zoo.kernels.noise import normal_like, uniform
+from zoo.kernels.noise import normal_like, normals_like, uniform
 from zoo.kernels.precision import at_least_float32
 
 
@@ -53,6 +54,36 @@ class LocationPolicy(nn.Module, ABC):
             sample: False takes the most likely place.
         """
 
+    def looks(self, number: int) -> "Looks":
+        """Begins an episode of so many sampled looks."""
+        return Looks(self)
+
+
+class Looks:
+    """An episode's sampled looks, of which each needs what was seen at the one before.
+
+        looks = policy.looks(6)
+        for _ in range(6):
+            location = looks.choose(state)
+        chosen = looks.chosen()  # the same, with gradients
+
+    Args:
+        policy: chooses.
+    """
+
+    def __init__(self, policy: LocationPolicy) -> None:
+        self._policy = policy
+        self._chosen: list[Look] = []
+
+    def choose(self, state: Tensor) -> Tensor:
+        """The next location `(*lead, 2)`, from what the agent knows, `(*lead, D)`."""
+        self._chosen.append(self._policy(state, sample=True))
+        return self._chosen[-1].location
+
+    def chosen(self) -> Sequence[Look]:
+        """All of them, in the order of time."""
+        return self._chosen
+
 
 class LearnedPolicy(LocationPolicy):
     """A Gaussian around a learned place: `l ~ N(tanh(W h + b), σ²)`, x and y apart.
@@ -82,20 +113,65 @@ class LearnedPolicy(LocationPolicy):
 
     def forward(self, state: Tensor, *, sample: bool) -> Look:
         """See `LocationPolicy`; samples from `zoo.kernels.noise`."""
-        # Densities are float32, whatever the mixed precision around.
-        with torch.autocast(state.device.type, enabled=False):
-            mean = self.linear(state.detach().to(self.linear.weight.dtype)).tanh()
+        mean = self.mean(state)
         if not sample:
             return Look(mean.detach(), mean.detach())
-        # Closed forms: `torch.distributions.Normal` costs a fifth of a small network's step.
         drawn = mean.detach() + self.std * normal_like(mean.detach())
+        return Look(drawn.clamp(-1, 1), mean.detach(), *self.density(drawn, mean))
+
+    def mean(self, state: Tensor) -> Tensor:
+        """The most likely places `(*lead, 2)`, in float32 at least, whatever the mixed precision around."""
+        with torch.autocast(state.device.type, enabled=False):
+            mean: Tensor = self.linear(state.detach().to(self.linear.weight.dtype)).tanh()
+        return mean
+
+    def density(self, drawn: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
+        """The log-density of samples `(*lead, 2)`, and the entropy, both `(*lead,)`."""
+        # Closed forms: `torch.distributions.Normal` costs a fifth of a small network's step.
         scale = math.log(2 * math.pi * self.std**2)
         log_prob = (drawn - mean).square().sum(-1) * (-0.5 / self.std**2) - scale
-        return Look(drawn.clamp(-1, 1), mean.detach(), log_prob, torch.full_like(log_prob, 1 + scale))
+        return log_prob, torch.full_like(log_prob, 1 + scale)
+
+    def looks(self, number: int) -> Looks:
+        """See `LocationPolicy`."""
+        plain = type(self).forward is LearnedPolicy.forward and not self._forward_hooks
+        return LearnedLooks(self, number) if plain else super().looks(number)
 
     def extra_repr(self) -> str:
         """The spread, for `print(model)`."""
         return f"std={self.std}"
+
+
+class LearnedLooks(Looks):
+    """Those of a learned policy, with one density, and one way back, for all.
+
+    Args:
+        policy: chooses.
+        number: of looks.
+    """
+
+    def __init__(self, policy: LearnedPolicy, number: int) -> None:
+        self._learned, self._number = policy, number
+        self._noise: Sequence[Tensor] = ()
+        self._steps: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
+
+    @torch.no_grad()
+    def choose(self, state: Tensor) -> Tensor:
+        """See `Looks`."""
+        mean = self._learned.mean(state)
+        if not self._steps:
+            self._noise = normals_like(mean, self._number)
+        drawn = torch.add(mean, self._noise[len(self._steps)], alpha=self._learned.std)
+        location = drawn.clamp(-1, 1)
+        self._steps.append((state, mean, drawn, location))
+        return location
+
+    def chosen(self) -> Sequence[Look]:
+        """See `Looks`."""
+        states, means, drawn, locations = zip(*self._steps, strict=True)
+        densities = self._learned.density(torch.stack(drawn), self._learned.mean(torch.stack(states)))
+        looks = zip(locations, means, *(density.unbind() for density in densities), strict=True)
+        return [Look(*parts) for parts in looks]
 
 
 class RandomPolicy(LocationPolicy):

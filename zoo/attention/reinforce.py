@@ -201,7 +201,7 @@ class Reinforce(nn.Module):
         log_prob: Tensor,
         reward: Tensor,
         state: Tensor,
-        keep_mask: Tensor,
+        keep_mask: Tensor | None = None,
         entropy: Tensor | None = None,
         soft_reward: Tensor | None = None,
     ) -> ReinforceTerms:
@@ -211,7 +211,7 @@ class Reinforce(nn.Module):
             log_prob: `(B, T)`, of what was sampled.
             reward: `(B, T)`, of each step; no gradient goes into it.
             state: `(B, T, D)`, known before each sample.
-            keep_mask: `(B, T)` boolean, True at real steps; the others count for nothing.
+            keep_mask: `(B, T)` boolean, True at real steps; the others count for nothing. None: all are real.
             entropy: `(B, T)`, of the sampled distributions; None without an entropy bonus.
             soft_reward: `(B, T)`, what each step alone had earned by a soft reading; None where the baseline
                 does not ask.
@@ -222,18 +222,22 @@ class Reinforce(nn.Module):
         """
         if entropy is None and self.entropy_weight:
             raise ValueError(f"entropy_weight={self.entropy_weight} needs the entropy, given None")
-        steps = keep_mask.sum().clamp_min(1)
-        reward = torch.where(keep_mask, reward.detach().to(at_least_float32(reward)), 0.0)
+        steps = max(1, reward.numel()) if keep_mask is None else keep_mask.sum().clamp_min(1)
+
+        def real(values: Tensor) -> Tensor:
+            return values if keep_mask is None else torch.where(keep_mask, values, 0.0)
+
+        reward = real(reward.detach().to(at_least_float32(reward)))
         if soft_reward is None and self.baseline.reads_softly:
             name = type(self.baseline).__name__
             raise ValueError(f"{name} needs the rewards of soft readings, given None: the network reads none")
         known = (state, soft_reward) if self.baseline.reads_softly else (state,)
         expected = self.baseline(*known).to(reward.dtype)
-        advantage = torch.where(keep_mask, reward - expected, 0.0)
+        advantage = real(reward - expected)
         gain = advantage.detach()
 
         def total(values: Tensor) -> Tensor:
-            return torch.where(keep_mask, values.to(reward.dtype), 0.0).sum() / len(keep_mask)
+            return real(values.to(reward.dtype)).sum() / len(reward)
 
         reinforce = -total(log_prob * gain)
         loss, mse, bonus = reinforce, None, None
@@ -245,7 +249,7 @@ class Reinforce(nn.Module):
             loss = loss - self.entropy_weight * bonus
 
         def variance(values: Tensor) -> Tensor:
-            return torch.where(keep_mask, values - values.sum() / steps, 0.0).square().sum() / steps
+            return real(values - values.sum() / steps).square().sum() / steps
 
         left, whole = variance(gain), variance(reward)
         differ = whole > torch.finfo(whole.dtype).eps * reward.square().sum() / steps

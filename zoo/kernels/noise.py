@@ -63,15 +63,22 @@ def uniform(shape: Sequence[int], device: torch.device) -> Tensor:
 
 def keyed_uniform(shape: Sequence[int], device: torch.device) -> Tensor:
     """`uniform` where there are keys; apart, since a compiled graph would hold one number of drawings."""
+    return _drawn(1, shape, device).view(tuple(shape))
+
+
+def _drawn(number: int, shape: Sequence[int], device: torch.device) -> Tensor:
+    """So many drawings of a shape at once, `(number, *shape)`: what one after the other gives."""
     assert _stream is not None
     rows, *sizes = shape
     items = len(_stream.keys)
     if rows % items:
         raise ValueError(f"drawings for {items} items cannot have {rows} rows")
-    _stream.drawings += 1
-    begins = _stream.keys + _signed(_stream.drawings * _GOLDEN)
-    bits = _mixed(begins[:, None] + _places((rows // items, *sizes), device))
-    return _shifted(bits, 64 - _BITS).reshape(tuple(shape)).float().add_(0.5).mul_(2.0**-_BITS)
+    first = _stream.drawings + 1
+    _stream.drawings += number
+    drawings = torch.arange(first, first + number, device=device) * _signed(_GOLDEN)
+    begins = _stream.keys + drawings[:, None]
+    bits = _mixed(begins[..., None] + _places((rows // items, *sizes), device))
+    return _shifted(bits, 64 - _BITS).view(number, *shape).float().add_(0.5).mul_(2.0**-_BITS)
 
 
 @lru_cache(maxsize=64)  # a network's drawings have few shapes
@@ -88,8 +95,18 @@ def normal_like(tensor: Tensor) -> Tensor:
     """From the standard normal distribution, of the shape `(B, *)`, dtype and device of another tensor."""
     if _stream is None:
         return torch.randn_like(tensor)
-    drawn = 2 * uniform(tensor.shape, tensor.device) - 1
-    return torch.erfinv(drawn).mul_(math.sqrt(2)).to(tensor.dtype)
+    return _normal(uniform(tensor.shape, tensor.device)).to(tensor.dtype)
+
+
+def normals_like(tensor: Tensor, number: int) -> Sequence[Tensor]:
+    """What so many calls of `normal_like` give, in less time."""
+    if _stream is None:
+        return [torch.randn_like(tensor) for _ in range(number)]
+    return _normal(_drawn(number, tensor.shape, tensor.device)).to(tensor.dtype).unbind()
+
+
+def _normal(uniform: Tensor) -> Tensor:
+    return torch.erfinv(2 * uniform - 1).mul_(math.sqrt(2))
 
 
 def gumbel_like(tensor: Tensor) -> Tensor:

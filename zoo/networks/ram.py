@@ -145,8 +145,8 @@ class RecurrentAttentionModel(nn.Module):
             episodes: M.
             sample: False looks at the most likely places.
         """
-        if torch.is_grad_enabled() and self._learns_at_once(images):
-            glimpses = self._still_episode(images, episodes, sample=sample)
+        if sample and torch.is_grad_enabled() and self._learns_at_once(images):
+            glimpses = self._still_episode(images, episodes)
         else:
             glimpses = tuple(self.episode(lambda: images, self.glimpses, episodes=episodes, sample=sample))
         return Recognised(self.action(glimpses[-1].hidden), glimpses)
@@ -202,20 +202,24 @@ class RecurrentAttentionModel(nn.Module):
             and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
         )
 
-    def _still_episode(self, images: Tensor, episodes: int, *, sample: bool) -> tuple[Glimpsed, ...]:
-        """`episode` at images that stay, to learn from: its backward pass is over all steps at once."""
+    def _still_episode(self, images: Tensor, episodes: int) -> tuple[Glimpsed, ...]:
+        """A sampled `episode` at images that stay: its backward pass is over all steps at once."""
         memory = self.sensor.prepare(images)
-        steps = RectifiedEpisode(self._episode_weights())
+        looks = self.policy.looks(self.glimpses)
+        steps = RectifiedEpisode(self._episode_weights(), steps=self.glimpses, agents=len(images) * episodes)
         known = images.new_zeros(len(images), episodes, self.hidden_size)
         seen = []
         for _ in range(self.glimpses):
-            look = self.policy(known, sample=sample)
-            glimpse = self.sensor(memory, look.location)
-            seen.append((look, glimpse, known))
-            hidden = steps.step(glimpse.flatten(0, 1).flatten(1), look.location.flatten(0, 1))
+            location = looks.choose(known)
+            glimpse = self.sensor(memory, location)
+            seen.append((glimpse, known))
+            hidden = steps.step(glimpse.flatten(0, 1).flatten(1), location.flatten(0, 1))
             known = hidden.unflatten(0, known.shape[:2])
         states = steps.states().unflatten(1, known.shape[:2])
-        return tuple(Glimpsed(*parts, state) for parts, state in zip(seen, states, strict=True))
+        return tuple(
+            Glimpsed(look, *parts, state)
+            for look, parts, state in zip(looks.chosen(), seen, states, strict=True)
+        )
 
     def _episode_weights(self) -> EpisodeWeights:
         parts = self.glimpse_network

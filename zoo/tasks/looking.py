@@ -58,7 +58,6 @@ def location_terms(reinforce: Reinforce, glimpses: Sequence[Glimpsed], reward: T
         log_prob=over_time([cast(Tensor, look.log_prob) for look in looks]),
         reward=reward,
         state=over_time([glimpsed.known for glimpsed in glimpses]),
-        keep_mask=torch.ones_like(reward, dtype=torch.bool),
         entropy=over_time([cast(Tensor, look.entropy) for look in looks]),
     )
     return {

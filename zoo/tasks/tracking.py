@@ -184,7 +184,6 @@ class TrackingTask(Task):
             log_prob=torch.stack([actions.log_prob(chosen) for actions, chosen in choices], 1),
             reward=reward,
             state=over_time([glimpsed.hidden for glimpsed in played.glimpses]),
-            keep_mask=torch.ones_like(reward, dtype=torch.bool),
             entropy=torch.stack([actions.entropy() for actions in played.actions], 1),
         )
         named = named_terms(of_actions._asdict())
