@@ -5,8 +5,9 @@
 RUN has trained a captioner with `selection=hard`. Its weights stay as they are: for the same batches the
 gradient of the attention's score is taken many times, with other samples of where to look, and without
 dropout. The variance over those samples comes from looking at random places alone; soft attention has none.
-Beside it stands that of one gradient over batches and samples together, which is what a training step has.
-Variances are summed over all parameters of the score. The weight of REINFORCE beside the cross-entropy is 1.
+The samples are the same with every estimator. Beside it stands that of one gradient over batches and samples
+together, which is what a training step has. Variances are summed over all parameters of the score. The weight
+of REINFORCE beside the cross-entropy is 1.
 """
 
 import json
@@ -57,11 +58,14 @@ class Noise(NamedTuple):
     """Variances of the gradient of one step.
 
     Attributes:
-        samples: over samples of where to look, for the same batch.
+        samples: over samples of where to look, for the same batch; mean over batches.
+        typical: the same, of the batch in the middle: a rare place that hardly any sample takes, and that
+            tells nothing of its word, may make up most of a mean.
         steps: over batches and samples.
     """
 
     samples: float
+    typical: float
     steps: float
 
 
@@ -117,20 +121,27 @@ def noise(task: Any, batches: list[Any], samples: int) -> Noise:
             gradient = torch.autograd.grad(loss, parameters)
             rows.append(torch.cat([part.flatten() for part in gradient]).double())
     gradients = torch.stack(rows).unflatten(0, (len(batches), samples))
-    of_samples = float(gradients.var(1).sum(-1).mean()) if samples > 1 else 0.0
-    return Noise(of_samples, float(gradients.flatten(0, 1).var(0).sum()))
+    of_steps = float(gradients.flatten(0, 1).var(0).sum())
+    if samples == 1:
+        return Noise(0.0, 0.0, of_steps)
+    of_samples = gradients.var(1).sum(-1)
+    return Noise(float(of_samples.mean()), float(of_samples.median()), of_steps)
 
 
 def bars(figures: dict[str, Noise]) -> Figure:
-    """Two bars for each row."""
-    figure = Figure(figsize=(7.2, 1.2 + 0.4 * len(figures)), layout="constrained")
+    """Three bars for each row."""
+    figure = Figure(figsize=(7.2, 1.2 + 0.5 * len(figures)), layout="constrained")
     axes = figure.subplots()
     for number, (kind, label) in enumerate(
-        (("samples", "over samples of where to look"), ("steps", "over batches and samples"))
+        (
+            ("samples", "over samples of where to look, mean of batches"),
+            ("typical", "the same, median of batches"),
+            ("steps", "over batches and samples"),
+        )
     ):
-        places = [row + 0.4 * number for row in range(len(figures))]
-        axes.barh(places, [getattr(one, kind) for one in figures.values()], 0.4, label=label)
-    axes.set_yticks([row + 0.2 for row in range(len(figures))], list(figures))
+        places = [row + 0.27 * number for row in range(len(figures))]
+        axes.barh(places, [getattr(one, kind) for one in figures.values()], 0.27, label=label)
+    axes.set_yticks([row + 0.27 for row in range(len(figures))], list(figures))
     axes.invert_yaxis()
     axes.set_xscale("log")
     axes.set_xlim(left=min(one.steps for one in figures.values()) / 3)  # else the least has no length
@@ -160,10 +171,11 @@ def main(
         torch.manual_seed(1)
         task = build(config, data, weights, baseline, discount)
         warm_up(task, cycle(data.train_dataloader()))
+        torch.manual_seed(2)  # every estimator sees the same samples
         figures[f"hard, {rewarded}; baseline: {name}"] = noise(task, given, samples)
-    table = Table("reward and baseline", "variance over samples", "over batches and samples")
+    table = Table("reward and baseline", "over samples", "median of batches", "over batches and samples")
     for name, one in figures.items():
-        table.add_row(name, f"{one.samples:.3g}", f"{one.steps:.3g}")
+        table.add_row(name, *(f"{variance:.3g}" for variance in one))
     Console().print(table)
     if plot:
         plot.write_bytes(png(bars(figures)))
