@@ -130,7 +130,7 @@ def noise(task: Any, batches: list[Any], samples: int) -> Noise:
 
 def bars(figures: dict[str, Noise]) -> Figure:
     """Three bars for each row."""
-    figure = Figure(figsize=(7.2, 1.2 + 0.5 * len(figures)), layout="constrained")
+    figure = Figure(figsize=(8.4, 1.2 + 0.42 * len(figures)), layout="constrained")
     axes = figure.subplots()
     for number, (kind, label) in enumerate(
         (
@@ -144,9 +144,10 @@ def bars(figures: dict[str, Noise]) -> Figure:
     axes.set_yticks([row + 0.27 for row in range(len(figures))], list(figures))
     axes.invert_yaxis()
     axes.set_xscale("log")
-    axes.set_xlim(left=min(one.steps for one in figures.values()) / 3)  # else the least has no length
+    axes.set_xlim(left=min(value for one in figures.values() for value in one if value) / 3)  # the least, too
+    axes.margins(y=0.01)
     axes.set_xlabel("variance of the gradient of the score")
-    axes.legend()
+    figure.legend(loc="outside upper center", ncols=3, fontsize="small")
     return figure
 
 
