@@ -123,15 +123,14 @@ class GlimpseSensor(nn.Module):
                 f"given {tuple(locations.shape)}"
             )
         height, width = (side - 2 * memory.margin for side in images.shape[-2:])
-        # Half the sides; made so, as nothing is copied to the device.
-        half = torch.linspace(
-            width / 2, height / 2, 2, dtype=at_least_float32(locations), device=locations.device
-        )
-        middle = torch.addcmul(half, locations.to(half.dtype), half)
+        # Made so, as nothing is copied to the device.
+        precision, device = at_least_float32(locations), locations.device
+        sides = torch.linspace(width, height, 2, dtype=precision, device=device)
+        middle = (locations.to(precision) + 1) / 2 * sides  # rounded like the boxes of figures
         patches = []
         for scale in range(self.scales):
             side = 2**scale
-            first = (middle + (memory.margin + 0.5 - self.size * side / 2)).floor_().long()
+            first = (middle - self.size * side / 2 + 0.5).floor_().long() + memory.margin
             if memory.margin:
                 pixels = torch.arange(0, self.size * side, side, device=first.device)
                 patches.append(_read(memory.blocks[scale], first[..., None] + pixels))
