@@ -66,10 +66,11 @@ def test_looks_of_an_episode_are_those_one_by_one() -> None:
             return look._replace(location=look.location - 1)
 
     states = torch.randn(3, 7, STATE)
-    hooked, other = learned(), learned()
+    hooked, halved, other = learned(), learned(), learned()
     other.__class__ = Leftwards
     hooked.register_forward_hook(lambda module, given, look: look._replace(location=look.location + 1))
-    for policy in (learned(), hooked, other):
+    halved.register_forward_pre_hook(lambda module, given: (given[0] / 2,))
+    for policy in (learned(), hooked, halved, other):
         torch.manual_seed(2)
         expected = [policy(state, sample=True) for state in states]
         torch.manual_seed(2)

@@ -134,8 +134,10 @@ class LearnedPolicy(LocationPolicy):
 
     def looks(self, number: int) -> Looks:
         """See `LocationPolicy`."""
-        plain = type(self).forward is LearnedPolicy.forward and not self._forward_hooks
-        return LearnedLooks(self, number) if plain else super().looks(number)
+        replaced = type(self).forward is not LearnedPolicy.forward
+        if replaced or self._forward_hooks or self._forward_pre_hooks:
+            return super().looks(number)  # which goes through whatever was put there
+        return LearnedLooks(self, number)
 
     def extra_repr(self) -> str:
         """The spread, for `print(model)`."""
