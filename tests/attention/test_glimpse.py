@@ -18,6 +18,8 @@ def pixel_by_pixel(image: Tensor, location: Tensor, size: int, scales: int) -> T
     for scale in range(scales):
         side = 2**scale
         left, top = (math.floor(middle - size * side / 2 + 0.5) for middle in (x, y))
+        if size * side % 2:  # the outer edge lies in the last pixel
+            left, top = left - (x == width), top - (y == height)
         for row in range(size * side):
             for column in range(size * side):
                 if 0 <= top + row < height and 0 <= left + column < width:
@@ -57,6 +59,17 @@ def test_the_middle_and_the_edges_of_a_known_image() -> None:
     assert corner.squeeze().tolist() == [[0, 0], [0, 0]]
     (right_of_middle,) = sensor(sensor.prepare(image), torch.tensor([[0.5, 0]]))  # x comes first
     assert right_of_middle.squeeze().tolist() == [[6, 7], [10, 11]]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_opposite_edges_are_seen_alike(size: int) -> None:
+    image = torch.rand(1, 1, 7, 9)
+    sensor = GlimpseSensor(size=size, scales=2)
+    places = torch.tensor([[[1.0, 1], [1, -1], [1, 0.123], [-0.2, 1]]])
+    seen = sensor(sensor.prepare(image), places)
+    mirrored = sensor(sensor.prepare(image.flip(-1, -2)), -places)
+    assert seen[:, 0].any()
+    torch.testing.assert_close(mirrored.flip(-1, -2), seen)
 
 
 def test_large_images_are_read_where_it_looks_alone() -> None:

@@ -114,7 +114,7 @@ def test_what_nothing_is_learned_of(sample: bool) -> None:
     assert not [*policies[0].parameters(), *policies[1].parameters()]
 
 
-@pytest.mark.parametrize("std", [0.0, -1.0, float("inf"), float("nan")])
+@pytest.mark.parametrize("std", [0.0, 1e-25, -1.0, float("inf"), float("nan")])
 def test_a_spread_is_needed(std: float) -> None:
     with pytest.raises(ValueError, match="LearnedPolicy: std="):
         LearnedPolicy(state_size=STATE, std=std)

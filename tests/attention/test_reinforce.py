@@ -149,6 +149,19 @@ def test_padded_steps_count_for_nothing(name: str, garbage: float) -> None:
 
 
 @every_baseline
+def test_whole_numbers_are_rewards_too(name: str) -> None:
+    found = []
+    for numbers in (torch.float32, torch.int64, torch.bool):
+        log_prob = leaf(randn(2, 3, seed=1).float())
+        terms = call(make(name), log_prob=log_prob, reward=(randn(2, 3, seed=2) > 0).to(numbers))
+        terms.loss.backward()
+        found.append([*(term for term in terms if term is not None), log_prob.grad])
+    for other in found[1:]:
+        for one, another in zip(found[0], other, strict=True):
+            equal(another, one)
+
+
+@every_baseline
 def test_without_a_mask_all_steps_are_real(name: str) -> None:
     found = []
     for keep in (None, torch.ones(2, 3, dtype=torch.bool)):

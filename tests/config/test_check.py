@@ -412,7 +412,7 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
             ["model=convolutional", "policy=learned"],
             "policy: policy=learned changes nothing: the model does not choose where to look; leave it out",
         ),
-        (["model=ram", "policy.std=0"], "policy.std: LearnedPolicy: std=0, must be above 0"),
+        (["model=ram", "policy.std=0"], "policy.std: LearnedPolicy: std=0, must be at least 1e-06"),
         (["model=ram", "model.glimpses=0"], "model.glimpses: must be at least 1, got 0"),
         (
             ["model=convolutional", "model.filter_size=99"],

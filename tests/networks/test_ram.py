@@ -7,7 +7,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.attention import CenterPolicy, LearnedPolicy, LocationPolicy, RandomPolicy
+from zoo.attention import CenterPolicy, GlimpseSensor, LearnedPolicy, LocationPolicy, Look, RandomPolicy
 from zoo.attention.glimpse import ImageMemory
 from zoo.networks.image_classifiers import Convolutional, FullyConnected
 from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
@@ -209,7 +209,35 @@ def test_what_cannot_be_built_is_refused(build: Callable[[], object], reason: st
         build()
 
 
-@pytest.mark.parametrize("policy", [LEARNED, RandomPolicy, CenterPolicy])
+class Deep(LearnedPolicy):
+    """One of someone's own, whose graph keeps the state."""
+
+    def __init__(self, *, state_size: int) -> None:
+        super().__init__(state_size=state_size, std=0.2)
+        self.deeper = torch.nn.Linear(state_size, state_size)
+
+    def forward(self, state: Tensor, *, sample: bool) -> Look:
+        return super().forward(state, sample=sample)
+
+    def mean(self, state: Tensor) -> Tensor:
+        return self.linear(self.deeper(state.detach()).relu()).tanh()
+
+
+def watched(*, state_size: int) -> LocationPolicy:
+    """One with a hook."""
+    policy = LEARNED(state_size=state_size)
+    policy.register_forward_hook(lambda *given: None)
+    return policy
+
+
+class Sensing(GlimpseSensor):
+    """A sensor that could learn."""
+
+    def forward(self, memory: ImageMemory, locations: Tensor) -> Tensor:
+        return super().forward(memory, locations)
+
+
+@pytest.mark.parametrize("policy", [LEARNED, RandomPolicy, CenterPolicy, Deep, watched])
 def test_an_episode_learned_at_once_is_that_of_the_steps(
     policy: Callable[..., LocationPolicy], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -253,7 +281,11 @@ def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
     hooked.glimpse_network.register_forward_hook(lambda *given: None)
     dropping.glimpse_network.what = torch.nn.Sequential(dropping.glimpse_network.what, torch.nn.Dropout())
     replaced.core.step = lambda given, state: state
-    for changed in (hooked, dropping, replaced):
+    behind, instead, sensing = make(), make(), make()
+    behind.glimpse_network.what.register_full_backward_hook(lambda *given: None)
+    instead.glimpse_network.forward = lambda glimpse, location: location
+    sensing.sensor = Sensing(size=4)
+    for changed in (hooked, dropping, replaced, behind, instead, sensing):
         assert not changed._learns_at_once(images())
     with torch.autocast("cpu", torch.bfloat16):
         assert not make()._learns_at_once(images())

@@ -34,7 +34,8 @@ def useful_scales(size: int, height: int, width: int) -> int:
         height: of the images, in pixels.
         width: of the images, in pixels.
     """
-    return 1 + max(0, math.ceil(math.log2(2 * max(height, width) / size)))
+    needed = 2 * max(height, width) - size % 2  # of an odd patch half a pixel more lies inside at an edge
+    return 1 + max(0, math.ceil(math.log2(needed / size)))
 
 
 _LARGE = 32
@@ -49,7 +50,7 @@ class GlimpseSensor(nn.Module):
 
     A location (x, y) has its origin in the middle of the image; -1 and 1 are the outer edges, whatever the
     image's height and width. Patches of an even size are centred on the nearest corner of a pixel, those of
-    an odd size on the pixel that holds the location. Rounding cuts the gradient: where to look is learned by
+    an odd size on the pixel that holds the location, at 1 the last one. Rounding cuts the gradient: where to look is learned by
     REINFORCE.
 
     Images are prepared once and read many times, at any number of locations at once, as attention reads a
@@ -129,8 +130,10 @@ class GlimpseSensor(nn.Module):
         middle = (locations.to(precision) + 1) / 2 * sides  # rounded like the boxes of figures
         patches = []
         for scale in range(self.scales):
-            side = 2**scale
-            first = (middle - self.size * side / 2 + 0.5).floor_().long() + memory.margin
+            side, centre = 2**scale, middle
+            if self.size * side % 2:  # the image's outer edge belongs to its last pixel, not to one beyond
+                centre = torch.where(middle == sides, middle - 0.5, middle)
+            first = (centre - self.size * side / 2 + 0.5).floor_().long() + memory.margin
             if memory.margin:
                 pixels = torch.arange(0, self.size * side, side, device=first.device)
                 patches.append(_read(memory.blocks[scale], first[..., None] + pixels))

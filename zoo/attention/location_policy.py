@@ -10,6 +10,10 @@ from torch import Tensor, nn
 
 from zoo.kernels.noise import normal_like, normals_like, uniform
 from zoo.kernels.precision import at_least_float32
+from zoo.kernels.unchanged import unchanged
+
+_SMALLEST_STD = 1e-6
+"""A millionth of half the image's side: the square of its reciprocal is well within float32."""
 
 
 class Look(NamedTuple):
@@ -77,7 +81,8 @@ class Looks:
 
     def choose(self, state: Tensor) -> Tensor:
         """The next location `(*lead, 2)`, from what the agent knows, `(*lead, D)`."""
-        self._chosen.append(self._policy(state, sample=True))
+        # A copy, since the policy's graph may keep it, and the state's memory may be written to.
+        self._chosen.append(self._policy(state.clone(), sample=True))
         return self._chosen[-1].location
 
     def chosen(self) -> Sequence[Look]:
@@ -99,15 +104,15 @@ class LearnedPolicy(LocationPolicy):
         std: σ, in units of half the image's side.
 
     Raises:
-        ValueError: if there is no spread.
+        ValueError: if the spread is so small that densities are beyond float32, or none.
     """
 
     learned = True
 
     def __init__(self, *, state_size: int, std: float) -> None:
         super().__init__(state_size=state_size)
-        if not 0 < std < math.inf:
-            raise ValueError(f"LearnedPolicy: std={std}, must be above 0")
+        if not _SMALLEST_STD <= std < math.inf:
+            raise ValueError(f"LearnedPolicy: std={std}, must be at least {_SMALLEST_STD:g}")
         self.std = std
         self.linear = nn.Linear(state_size, 2)
 
@@ -134,10 +139,9 @@ class LearnedPolicy(LocationPolicy):
 
     def looks(self, number: int) -> Looks:
         """See `LocationPolicy`."""
-        replaced = type(self).forward is not LearnedPolicy.forward
-        if replaced or self._forward_hooks or self._forward_pre_hooks:
-            return super().looks(number)  # which goes through whatever was put there
-        return LearnedLooks(self, number)
+        if unchanged(self, LearnedPolicy):
+            return LearnedLooks(self, number)
+        return super().looks(number)  # which goes through whatever was put there
 
     def extra_repr(self) -> str:
         """The spread, for `print(model)`."""

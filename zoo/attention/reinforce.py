@@ -25,7 +25,7 @@ def reward_to_go(reward: Tensor, discount: float = 1.0) -> Tensor:
     Returns:
         `(*lead, T)`, in float32 at least.
     """
-    reward = reward.to(at_least_float32(reward) if reward.is_floating_point() else torch.float32)
+    reward = reward.to(at_least_float32(reward))
     step = torch.arange(reward.shape[-1], device=reward.device)
     later = (discount ** (step[:, None] - step).clamp(min=0)).tril()  # (reward, choice)
     with without_autocast(reward.device.type):
@@ -209,7 +209,7 @@ class Reinforce(nn.Module):
 
         Args:
             log_prob: `(B, T)`, of what was sampled.
-            reward: `(B, T)`, of each step; no gradient goes into it.
+            reward: `(B, T)`, of each step, in any numbers; no gradient goes into it.
             state: `(B, T, D)`, known before each sample.
             keep_mask: `(B, T)` boolean, True at real steps; the others count for nothing. None: all are real.
             entropy: `(B, T)`, of the sampled distributions; None without an entropy bonus.

@@ -62,7 +62,9 @@ def boxes(locations: ArrayLike, height: int, width: int, *, size: int, scales: i
     """
     centres = places(locations, height, width)[:, None, :]  # (T, 1, 2)
     sides = size * 2 ** np.arange(scales)[:, None]  # (k, 1)
-    corners = np.floor(centres - (sides / 2).astype(centres.dtype) + 0.5).astype(int)  # (T, k, 2)
+    beyond = (sides % 2 == 1) & (centres == [width, height])  # the outer edge belongs to the last pixel
+    half = (sides / 2 + beyond / 2).astype(centres.dtype)
+    corners = np.floor(centres - half + 0.5).astype(int)  # (T, k, 2)
     return np.concatenate([corners, corners + sides], -1)
 
 

@@ -31,5 +31,6 @@ def without_autocast(device_type: str) -> torch.autocast:
 
 
 def at_least_float32(tensor: Tensor) -> torch.dtype:
-    """The tensor's own dtype, or float32 for half precision."""
-    return torch.float32 if tensor.dtype.itemsize < 4 else tensor.dtype
+    """The tensor's own dtype, or float32 for half precision and whole numbers."""
+    wide = tensor.is_floating_point() and tensor.dtype.itemsize >= 4
+    return tensor.dtype if wide else torch.float32

@@ -19,6 +19,7 @@ from zoo.attention.glimpse import ImageMemory, useful_scales
 from zoo.compiling import compilable
 from zoo.kernels import EpisodeWeights, Linear, RectifiedEpisode
 from zoo.kernels.precision import autocast_dtype
+from zoo.kernels.unchanged import unchanged
 from zoo.networks.recurrent import Rectified, RecurrentLayer, State
 from zoo.spec import DataSpec
 
@@ -191,15 +192,16 @@ class RecurrentAttentionModel(nn.Module):
 
     def _learns_at_once(self, images: Tensor) -> bool:
         """Whether `_still_episode` does all that `step` would: if no part is replaced, hooked or compiled."""
-        parts = list(self.glimpse_network.modules())
+        parts, kinds = list(self.glimpse_network.modules()), [GlimpseNetwork] + [Linear] * 4
         return (
             autocast_dtype(images.device.type) is None
             and not images.requires_grad
             and type(self).episode is RecurrentAttentionModel.episode
             and getattr(self.step, "__func__", None) is RecurrentAttentionModel.step
             and getattr(self.core.step, "__func__", None) is Rectified.step
-            and [type(part) for part in parts] == [GlimpseNetwork] + [Linear] * 4
-            and not any(part._forward_hooks or part._forward_pre_hooks for part in parts)
+            and unchanged(self.sensor, GlimpseSensor)
+            and [type(part) for part in parts] == kinds
+            and all(map(unchanged, parts, kinds))
         )
 
     def _still_episode(self, images: Tensor, episodes: int) -> tuple[Glimpsed, ...]:
