@@ -135,3 +135,7 @@ def test_a_model_brings_what_belongs_to_it_and_a_mechanism_is_one_word() -> None
     attention = config["model"]["decoder"]["attention"]
     assert attention == {"score": config["attention"], "selection": config["selection"]}
     assert attention["selection"]["_target_"] == "zoo.attention.Hard"
+    assert attention["selection"]["soft_share"] == 0.5  # the paper's, in captioning alone
+    assert composed("selection=hard selection.soft_share=0.2", {})["selection"]["soft_share"] == 0.2
+    of_words = compose_jobs(CONF, ["selection=hard"], False)[0].config["selection"]
+    assert of_words["soft_share"] == 0.0

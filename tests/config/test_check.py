@@ -559,6 +559,7 @@ def test_a_recipe_runs_with_another_schedule(configure: Callable[..., Config]) -
     plateau = configure("experiment=reverse", "scheduler=plateau", "trainer=cpu", "trainer.max_steps=100")
     text = said(lambda: check(plateau))
     assert "scheduler.warmup_steps: ReduceLROnPlateau takes no warmup_steps; allowed: cooldown, " in text
+    assert "; a ~ before its key leaves out what a recipe has" in text
 
 
 def test_everything_wrong_is_said_at_once(config: Config) -> None:

@@ -55,6 +55,7 @@ NEEDS |= {
     }.items()
     for name in names
 }
+NEEDS["selection/of/captioning_hard"] = CAPTIONS
 NEEDS["model/encoder/resnet"] = [*CAPTIONS, "model.encoder.depth=50"]  # the smaller one
 NEEDS |= {f"policy/{name}": ["model=ram"] for name in ("learned", "random", "center")}
 NEEDS |= {
@@ -71,6 +72,7 @@ REACHED_BY = {
         for name in ("debug", "overfit")
     },
     "trainer/again/one_batch": ("trainer=overfit", "trainer/again@callbacks"),
+    "selection/of/captioning_hard": ("selection=hard", "selection/of@selection"),
 }
 """Files that another choice brings along, and under which group."""
 EXTRAS = {

@@ -19,6 +19,7 @@ from data.vocabulary import Words
 from zoo.attention import Additive, Hard, MovingAverageBaseline, ScaledDot, Soft, SoftReadingBaseline
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Beam, Greedy, Hypothesis
+from zoo.kernels.noise import keyed
 from zoo.metrics import METRICS, caption_metrics
 from zoo.networks.encoders import Compact
 from zoo.networks.positions import Sinusoidal
@@ -332,6 +333,26 @@ def test_where_the_truth_is_unknown_references_are_what_is_right(tmp_path: Path)
     (tested,) = quiet_trainer(tmp_path).test(task, datamodule=Unknown(), verbose=False)
     assert tested["test/exact_match"] == pytest.approx(1 / 6)
     assert not [name for name in tested if "pointing" in name]
+
+
+@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, length_penalty=0.0)])
+def test_places_sampled_at_test_belong_to_their_image(search: Any) -> None:
+    task = make_task(partial(Hard, sample_at_test=True)).eval()
+    images = torch.rand(12, 3, *batch(1).images.shape[-2:])  # type: ignore[union-attr]
+
+    @torch.no_grad()
+    def written(rows: Tensor) -> list[tuple[int, ...]]:
+        with keyed(rows, 1):
+            grid = task.network.annotate(images[rows])
+            return [found[0].ids for found in task._search(search, grid, task.network.encode(grid))]
+
+    for parameter in task.network.parameters():
+        parameter.data.mul_(3)  # so that what was read decides
+    together = written(torch.arange(12))
+    assert len({len(ids) for ids in together}) > 1, "all left the batch together"
+    assert together == [ids for row in range(12) for ids in written(torch.tensor([row]))]
+    one, again = task.caption(images), task.caption(images)
+    assert [found[0].text for found in one] == [found[0].text for found in again]
 
 
 def test_captions_have_maps_of_the_grid_and_do_not_depend_on_the_batch() -> None:

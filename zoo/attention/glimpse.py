@@ -50,8 +50,8 @@ class GlimpseSensor(nn.Module):
 
     A location (x, y) has its origin in the middle of the image; -1 and 1 are the outer edges, whatever the
     image's height and width. Patches of an even size are centred on the nearest corner of a pixel, those of
-    an odd size on the pixel that holds the location, at 1 the last one. Rounding cuts the gradient: where to look is learned by
-    REINFORCE.
+    an odd size on the pixel that holds the location, at 1 the last one. Rounding cuts the gradient: where to
+    look is learned by REINFORCE.
 
     Images are prepared once and read many times, at any number of locations at once, as attention reads a
     memory:

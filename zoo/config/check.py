@@ -9,7 +9,7 @@ from zoo.config.assembly import placeholder, refused
 from zoo.config.frozen import Config
 from zoo.config.instantiate import refusals
 from zoo.config.limits import SETTINGS, infinities, limits_of, violations
-from zoo.config.problems import ConfigError, Problem, joined, unknown
+from zoo.config.problems import ConfigError, Problem, joined, similar, unknown
 from zoo.config.rules import RULES, data_is_what_the_task_takes
 from zoo.config.schema import Settings
 from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
@@ -106,7 +106,10 @@ def _signature(node: dict[str, Any], key: str) -> Iterator[Problem]:
             yield from misplaced(value, bool, joined(key, name), "must be")
         elif name not in takes:
             if name.startswith("_") or not open_ended:
-                yield Problem(joined(key, name), f"{target.__name__} takes no {name}" + unknown(name, takes))
+                message = f"{target.__name__} takes no {name}" + unknown(name, takes)
+                if not similar(name, takes):
+                    message += "; a ~ before its key leaves out what a recipe has"
+                yield Problem(joined(key, name), message)
         elif name in kinds:
             yield from misplaced(value, kinds[name], joined(key, name), f"{target.__name__} takes")
     if not node.get(PARTIAL):

@@ -50,6 +50,26 @@ def keyed(index: Tensor, *numbers: int) -> Iterator[None]:
         _stream = before
 
 
+@contextmanager
+def of_items(rows: Tensor) -> Iterator[None]:
+    """Inside, drawings are of some of the items alone, as a search draws that others have left.
+
+    Without keys it changes nothing.
+
+    Args:
+        rows: `(R,)`, their places among those of `keyed`.
+    """
+    if _stream is None:
+        yield
+        return
+    stream, keys = _stream, _stream.keys
+    stream.keys = keys[rows]
+    try:
+        yield
+    finally:
+        stream.keys = keys
+
+
 def uniform(shape: Sequence[int], device: torch.device) -> Tensor:
     """Float32 of a shape `(B, *)`, evenly distributed between 0 and 1.
 

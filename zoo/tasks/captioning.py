@@ -14,6 +14,7 @@ from zoo.attention import doubly_stochastic_penalty
 from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
 from zoo.decoding import Hypothesis
 from zoo.decoding.tree import map_tensors
+from zoo.kernels.noise import keyed
 from zoo.metrics import (
     CaptionMatch,
     CaptionScore,
@@ -257,7 +258,8 @@ class CaptioningTask(WritingTask):
             Each image's captions, best first.
         """
         grid = self.network.annotate(images.to(self.device))
-        found = self._search(search or self.decoding, grid, self.network.encode(grid))
+        with keyed(torch.zeros(len(grid), dtype=torch.int64, device=grid.device)):  # so that answers repeat
+            found = self._search(search or self.decoding, grid, self.network.encode(grid))
         return [
             [
                 Caption(

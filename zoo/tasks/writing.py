@@ -13,6 +13,7 @@ from zoo.attention import Baseline, Reinforce, Selection, reward_to_go
 from zoo.batch import Padded
 from zoo.decoding import Greedy, Hypothesis, Step
 from zoo.kernels import linear_cross_entropy
+from zoo.kernels.noise import of_items
 from zoo.spec import TextSpec
 from zoo.tasks.task import Task
 from zoo.text import TextCodec
@@ -217,19 +218,22 @@ class WritingTask(Task):
             write_unknown: whether `<unk>` may be written.
         """
         special = (self.target.pad, self.target.bos)
+
+        def step(tokens: Tensor, state: Any, memory: tuple[Any, Tensor]) -> Step:
+            remembered, items = memory
+            with of_items(items):  # what is sampled in a step belongs to its item
+                result: Step = self.network.step(tokens, state, remembered)
+            return result if weights else result._replace(weights=None)
+
         return search(
-            self.network.step if weights else self._step_without_weights,
+            step,
             self.network.init_state(memory),
-            memory,
+            (memory, torch.arange(len(limits), device=limits.device)),
             bos=self.target.bos,
             eos=self.target.eos,
             forbidden=special if write_unknown else (*special, self.target.unk),
             maximum_length=limits,
         )
-
-    def _step_without_weights(self, tokens: Tensor, state: Any, memory: Any) -> Step:
-        """For a search that need not remember what was attended to."""
-        return self.network.step(tokens, state, memory)._replace(weights=None)
 
 
 def per_token(mean_over_sentences: Tensor, labels: Padded) -> Tensor:
