@@ -155,6 +155,7 @@ def test_every_field(tmp_path: Path) -> None:
         peak_memory_bytes=99,
         signatures={"bleu": "nrefs:1"},
         seconds_of_test=0.5,
+        data={"test": {"pairs": 3, "truncated": 1}},
     )
     assert "bleu_by_source_words" not in written
     write_results(tmp_path, written)
@@ -170,10 +171,12 @@ def test_every_field(tmp_path: Path) -> None:
             "machine",
             "versions",
             "commit",
+            "data",
             "test_hash",
         ),
         *("vocabulary_hash", "config_hash", "signatures"),
     }
+    assert read["data"] == {"test": {"pairs": 3, "truncated": 1}}
     assert read["checkpoint"] == {
         "file": "checkpoints/best.ckpt",
         "step": 120,

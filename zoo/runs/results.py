@@ -66,6 +66,7 @@ def results(
     seconds_of_test: float | None = None,
     trained_on: Mapping[str, Any] | None = None,
     predictions: Sequence[Mapping[str, Any]] = (),
+    data: Mapping[str, Mapping[str, float]] | None = None,
 ) -> dict[str, Any]:
     """Everything that results.json says.
 
@@ -85,6 +86,8 @@ def results(
         trained_on: the machine of the training, to which its costs belong; this one by default.
         predictions: of the split `test`; where these are of a language, BLEU by source length is part of the
             results.
+        data: for each split how many items there are, how many were left out or cut, and the share of unknown
+            words.
     """
     metric = checkpoint.metric
     of_language = bool(predictions) and "test/bleu_tok_lc" in test
@@ -109,6 +112,7 @@ def results(
         "machine": machine() if trained_on is None else dict(trained_on),
         "versions": versions(),
         "commit": commit(),
+        **({} if data is None else {"data": data}),
         "test_hash": spec.test_hash,
         "vocabulary_hash": spec.vocabulary_hash,
         "config_hash": config_hash(config),

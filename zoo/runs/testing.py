@@ -75,6 +75,7 @@ def evaluate(
         seconds_of_test=seconds,
         signatures=task.signatures,
         predictions=task.predictions.get("test", ()),
+        data=data.report,
     )
     write_results(folder, measured)
     print_results(measured, folder)
