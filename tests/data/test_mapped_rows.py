@@ -2,6 +2,9 @@
 
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -13,6 +16,7 @@ import pytest
 import data.mapped_rows
 from data.mapped_rows import Chunk, RowMaker, mapped_rows
 
+ROOT = Path(__file__).parents[2]
 TOTAL, SHAPE = 23, (3, 2)
 ROWS = np.arange(TOTAL * 6, dtype=np.float16).reshape(TOTAL, *SHAPE)
 
@@ -72,6 +76,42 @@ def test_what_was_stopped_goes_on_behind_what_is_safe(
     last = Maker()
     assert_whole(folder, last)
     assert last.started == [0 if seconds else 20]
+
+
+PROGRAM = """
+import os, resource, signal, sys
+from pathlib import Path
+import numpy as np
+from data.mapped_rows import Chunk, RowMaker, mapped_rows
+
+def chunks(first):
+    for row in range(first, 64):
+        if row == int(sys.argv[2]):
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield Chunk(np.full((1, 2**20), row, np.uint8), {})
+
+most = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+before = most()
+mapped_rows(Path(sys.argv[1]), RowMaker(64, (2**20,), np.dtype(np.uint8), chunks, "making rows"))
+print((most() - before) // 1024)
+"""
+"""Makes 64 rows of a megabyte, is killed before one of them, and says how much memory it took, in megabytes."""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted in other units")
+def test_a_process_that_was_killed_leaves_nothing_in_the_way_and_rows_need_no_memory(tmp_path: Path) -> None:
+    folder = tmp_path / "rows"
+
+    def made(killed_before: int) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-c", PROGRAM, str(folder), str(killed_before)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, cwd=ROOT)
+
+    assert made(40).returncode == -signal.SIGKILL
+    assert not folder.exists()
+    again = made(64)
+    assert again.returncode == 0, again.stderr
+    assert int(again.stdout) < 32
+    assert (np.load(folder / "rows.npy", mmap_mode="r")[:, -1] == np.arange(64)).all()
 
 
 def damage_rows(folder: Path) -> None:
