@@ -37,9 +37,8 @@ def read(path: Path) -> dict[str, object]:
 
 
 def test_no_file_and_no_mechanism_is_left_out() -> None:
-    files = {
-        f"{group}/{path.stem}" for group in ("attention", "selection") for path in (CONF / group).iterdir()
-    }
+    groups = ("attention", "selection")
+    files = {f"{group}/{path.stem}" for group in groups for path in (CONF / group).glob("*.yaml")}
     assert files == set(FILES)
     library = (getattr(zoo.attention, name) for name in zoo.attention.__all__)
     parts = {kind for kind in library if inspect.isclass(kind) and issubclass(kind, Score | Selection)}
