@@ -19,6 +19,7 @@ import lightning.pytorch as pl
 from lightning.pytorch.loggers import Logger
 from omegaconf import DictConfig
 
+from zoo.absent_gpu import remember_absence
 from zoo.callbacks import Compiling, SelfDescription, Throughput
 from zoo.callbacks.final_validation import FinalValidation
 from zoo.config import ConfigError, resolvers
@@ -111,6 +112,7 @@ def fit_and_test(
     config: Config, folder: Path, loggers: list[Logger], last: Path | None, weights: Path | None
 ) -> None:
     """Trains (on from `last` if there is one), unless there are `weights`; tests the best checkpoint."""
+    remember_absence()
     pl.seed_everything(config["seed"], workers=True)
     data = instantiate(config["data"], "data")
     data.prepare_data()
@@ -120,8 +122,7 @@ def fit_and_test(
     callbacks = list(instantiate(config["callbacks"], "callbacks").values())
     throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
     callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
-    if config.get("compile"):
-        callbacks.append(Compiling())
+    callbacks += [Compiling()] if config.get("compile") else []
     # In inference mode autocast would cast all weights again at every step of a search.
     wanted = config["trainer"]
     trainer = instantiate(wanted, "trainer")(

@@ -77,10 +77,10 @@ def test_looks_of_an_episode_are_those_one_by_one() -> None:
         looks = policy.looks(len(states))
         locations = [looks.choose(state) for state in states]
         gradients = []
-        for chosen in (expected, looks.chosen()):
+        for chosen in (expected, looks.chosen(states)):
             loss = sum((time + 1) * look.log_prob.sum() for time, look in enumerate(chosen))
             gradients.append(torch.autograd.grad(loss, list(policy.parameters())))
-        for look, one, location in zip(looks.chosen(), expected, locations, strict=True):
+        for look, one, location in zip(looks.chosen(states), expected, locations, strict=True):
             assert torch.equal(location, look.location)
             assert not location.requires_grad
             torch.testing.assert_close(look, one)

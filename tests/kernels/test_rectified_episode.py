@@ -1,5 +1,6 @@
 """An episode whose gradients are found over all steps at once, against the network's own steps."""
 
+from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -22,7 +23,7 @@ def weights() -> EpisodeWeights:
     return EpisodeWeights(*made)
 
 
-def plain(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Tensor:
+def plain(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> list[Tensor]:
     """The equations, one step after the other."""
     linear, hidden, states = nn.functional.linear, glimpses.new_zeros(N, H), []
     for glimpse, location in zip(glimpses, locations, strict=True):
@@ -32,33 +33,34 @@ def plain(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Tensor:
         fed = linear(joined.relu(), w.of_input, w.input_bias)
         hidden = (fed + linear(hidden, w.of_state, w.state_bias)).relu()
         states.append(hidden)
-    return torch.stack(states)
+    return states
 
 
-def at_once(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Tensor:
+def at_once(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Sequence[Tensor]:
     episode = RectifiedEpisode(w, steps=len(glimpses), agents=N)
     steps = [episode.step(glimpse, location) for glimpse, location in zip(glimpses, locations, strict=True)]
     states = episode.states()
     assert not steps[0].requires_grad
-    assert torch.equal(torch.stack(steps), states)
+    assert all(map(torch.equal, steps, states))
+    assert torch.equal(episode.known(), torch.stack([torch.zeros_like(steps[0]), *steps[:-1]]))
     return states
 
 
 @pytest.mark.parametrize("steps", [1, 2, 5])
-@pytest.mark.parametrize("of", ["all", "last"])
+@pytest.mark.parametrize("of", ["all", "last", "first"])
 def test_states_and_gradients_are_those_of_the_steps(steps: int, of: str) -> None:
     generator = torch.Generator().manual_seed(2)
     glimpses = torch.rand(steps, N, G, generator=generator).double()
     locations = torch.rand(steps, N, 2, generator=generator).double()
     weight = torch.randn(steps, N, H, generator=generator).double()  # of each number in the loss
+    counted = {"all": range(steps), "last": [steps - 1], "first": [0]}[of]
     found = []
     for run in (plain, at_once):
         w = weights()
         for scale in (1.0, 2.0):  # gradients add up
             states = run(w, glimpses, locations)
-            kept, counted = (states, weight) if of == "all" else (states[-1], weight[-1])
-            (scale * kept * counted).sum().backward()
-        found.append((states.detach(), *(part.grad for part in w)))
+            torch.stack([scale * states[step] * weight[step] for step in counted]).sum().backward()
+        found.append((torch.stack([*states]).detach(), *(part.grad for part in w)))
     for name, one, other in zip(("states", *EpisodeWeights._fields), *found, strict=True):
-        assert one.any() or (steps, name) == (1, "of_state"), name
+        assert one.any() or (counted[-1], name) == (0, "of_state"), name
         torch.testing.assert_close(other, one, rtol=1e-12, atol=1e-12, msg=partial("{}: {}".format, name))

@@ -16,10 +16,12 @@ class ImageMemory(NamedTuple):
     Attributes:
         blocks: `(*lead, C, ...)` for every scale, or the images alone.
         margin: rows of zeros around the images; 0 where they are as they were given.
+        half_sides: `(2,)`, of the images, width and height in pixels.
     """
 
     blocks: tuple[Tensor, ...]
     margin: int
+    half_sides: Tensor
 
 
 def useful_scales(size: int, height: int, width: int) -> int:
@@ -76,6 +78,8 @@ class GlimpseSensor(nn.Module):
         self.size, self.scales = size, scales
         # So many zeros around the image that a block of the widest scale fits in between.
         self._margin = 2 ** (scales - 1)
+        self._pixels: Tensor  # of a patch, one after the other
+        self.register_buffer("_pixels", torch.arange(size), persistent=False)
 
     def prepare(self, images: Tensor) -> ImageMemory:
         """Averages the blocks that a coarse patch's pixels stand for, once for all glimpses.
@@ -94,14 +98,17 @@ class GlimpseSensor(nn.Module):
                 "images.float() / 255 makes them of bytes"
             )
         widest = self.size * 2 ** (self.scales - 1)
-        if images.shape[-2] * images.shape[-1] > _LARGE * widest**2:
-            return ImageMemory((images,), 0)
+        height, width = images.shape[-2:]
+        # Made so, as nothing is copied to the device.
+        half_sides = torch.linspace(width / 2, height / 2, 2, device=images.device)
+        if height * width > _LARGE * widest**2:
+            return ImageMemory((images,), 0, half_sides)
         blocks = [pad(images, (self._margin,) * 4)]
         for scale in range(1, self.scales):
             half, wide = blocks[-1], 2 ** (scale - 1)  # a block is two by two of the scale before
             half = half[..., :-wide, :].lerp(half[..., wide:, :], 0.5)
             blocks.append(half[..., :-wide].lerp(half[..., wide:], 0.5))
-        return ImageMemory(tuple(blocks), self._margin)
+        return ImageMemory(tuple(blocks), self._margin, half_sides)
 
     def forward(self, memory: ImageMemory, locations: Tensor) -> Tensor:
         """Looks.
@@ -123,21 +130,20 @@ class GlimpseSensor(nn.Module):
                 f"locations need the shape (*lead, Q, 2) with lead={tuple(lead)}, "
                 f"given {tuple(locations.shape)}"
             )
-        height, width = (side - 2 * memory.margin for side in images.shape[-2:])
-        # Made so, as nothing is copied to the device.
-        precision, device = at_least_float32(locations), locations.device
-        sides = torch.linspace(width, height, 2, dtype=precision, device=device)
-        middle = (locations.to(precision) + 1) / 2 * sides  # rounded like the boxes of figures
+        # Rounded like the boxes of figures: halves of sides are exact.
+        middle = (locations.to(at_least_float32(locations)) + 1) * memory.half_sides
         patches = []
         for scale in range(self.scales):
             side, centre = 2**scale, middle
             if self.size * side % 2:  # the image's outer edge belongs to its last pixel, not to one beyond
-                centre = torch.where(middle == sides, middle - 0.5, middle)
-            first = (centre - self.size * side / 2 + 0.5).floor_().long() + memory.margin
+                at_edge = middle == 2 * memory.half_sides
+                centre = torch.where(at_edge, middle - 0.5, middle)
+            first = (centre - self.size * side / 2).add_(0.5).floor_().long().add_(memory.margin)
             if memory.margin:
-                pixels = torch.arange(0, self.size * side, side, device=first.device)
+                pixels = self._pixels * side if scale else self._pixels
                 patches.append(_read(memory.blocks[scale], first[..., None] + pixels))
             else:
+                height, width = images.shape[-2:]
                 pixels = first[..., None] + torch.arange(self.size * side, device=first.device)
                 columns, rows = pixels.unbind(-2)
                 above_below = (rows < 0) | (rows >= height)
@@ -162,11 +168,11 @@ def _read(source: Tensor, places: Tensor) -> Tensor:
     Returns:
         `(*lead, Q, C, n, n)`.
     """
-    height, width = source.shape[-2:]
-    number = places.shape[-1]
+    *lead, channels, height, width = source.shape
+    squares, number = places.shape[-3], places.shape[-1]
     columns, rows = places.unbind(-2)
     rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
-    index = torch.add(columns[..., None, :], rows[..., None], alpha=width).flatten(-3).unsqueeze(-2)
-    found = source.flatten(-2).gather(-1, index.expand(*source.shape[:-2], -1))
-    squares: Tensor = found.unflatten(-1, (-1, number, number))
-    return squares.movedim(-4, -3)
+    index = torch.add(columns.unsqueeze(-2), rows.unsqueeze(-1), alpha=width)
+    index = index.view(*lead, 1, -1).expand(*lead, channels, -1)
+    found = source.flatten(-2).gather(-1, index).view(*lead, channels, squares, number, number)
+    return found.transpose(-4, -3)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.kernels.noise import normal_like, normals_like, uniform
-from zoo.kernels.precision import at_least_float32
+from zoo.kernels.precision import at_least_float32, without_autocast
 from zoo.kernels.unchanged import unchanged
 
 _SMALLEST_STD = 1e-6
@@ -69,7 +69,7 @@ class Looks:
         looks = policy.looks(6)
         for _ in range(6):
             location = looks.choose(state)
-        chosen = looks.chosen()  # the same, with gradients
+        chosen = looks.chosen(states)  # the same, with gradients
 
     Args:
         policy: chooses.
@@ -85,8 +85,12 @@ class Looks:
         self._chosen.append(self._policy(state.clone(), sample=True))
         return self._chosen[-1].location
 
-    def chosen(self) -> Sequence[Look]:
-        """All of them, in the order of time."""
+    def chosen(self, states: Tensor) -> Sequence[Look]:
+        """All of them, in the order of time.
+
+        Args:
+            states: `(T, *lead, D)`, what `choose` was given.
+        """
         return self._chosen
 
 
@@ -126,9 +130,11 @@ class LearnedPolicy(LocationPolicy):
 
     def mean(self, state: Tensor) -> Tensor:
         """The most likely places `(*lead, 2)`, in float32 at least, whatever the mixed precision around."""
-        with torch.autocast(state.device.type, enabled=False):
-            mean: Tensor = self.linear(state.detach().to(self.linear.weight.dtype)).tanh()
-        return mean
+        with without_autocast(state.device.type):
+            # As a matrix: of states that lie apart torch would make copies.
+            known = state.detach().flatten(0, -2).to(self.linear.weight.dtype)
+            mean: Tensor = self.linear(known).tanh()
+        return mean.view(*state.shape[:-1], 2)
 
     def density(self, drawn: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
         """The log-density of samples `(*lead, 2)`, and the entropy, both `(*lead,)`."""
@@ -159,7 +165,7 @@ class LearnedLooks(Looks):
     def __init__(self, policy: LearnedPolicy, number: int) -> None:
         self._learned, self._number = policy, number
         self._noise: Sequence[Tensor] = ()
-        self._steps: list[tuple[Tensor, Tensor, Tensor, Tensor]] = []
+        self._steps: list[tuple[Tensor, Tensor, Tensor]] = []
 
     @torch.no_grad()
     def choose(self, state: Tensor) -> Tensor:
@@ -169,13 +175,13 @@ class LearnedLooks(Looks):
             self._noise = normals_like(mean, self._number)
         drawn = torch.add(mean, self._noise[len(self._steps)], alpha=self._learned.std)
         location = drawn.clamp(-1, 1)
-        self._steps.append((state, mean, drawn, location))
+        self._steps.append((mean, drawn, location))
         return location
 
-    def chosen(self) -> Sequence[Look]:
+    def chosen(self, states: Tensor) -> Sequence[Look]:
         """See `Looks`."""
-        states, means, drawn, locations = zip(*self._steps, strict=True)
-        densities = self._learned.density(torch.stack(drawn), self._learned.mean(torch.stack(states)))
+        means, drawn, locations = zip(*self._steps, strict=True)
+        densities = self._learned.density(torch.stack(drawn), self._learned.mean(states))
         looks = zip(locations, means, *(density.unbind() for density in densities), strict=True)
         return [Look(*parts) for parts in looks]
 

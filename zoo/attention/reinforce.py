@@ -156,7 +156,7 @@ class LearnedBaseline(Baseline):
     def forward(self, state: Tensor) -> Tensor:
         """See `Baseline`."""
         # Rewards are float32, and so is what is compared with them, whatever the mixed precision around.
-        with torch.autocast(state.device.type, enabled=False):
+        with without_autocast(state.device.type):
             expected: Tensor = self.linear(state.detach().to(self.linear.weight.dtype))
         return expected.squeeze(-1)
 

@@ -42,6 +42,20 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     return _product(x, weight, bias)
 
 
+def linear_into(out: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
+    """`linear`, written to `out`, without a gradient.
+
+    Args:
+        out: `(N, output_size)`, of which each row lies in one piece.
+        x: `(N, input_size)`.
+        weight: W, `(output_size, input_size)`.
+        bias: b, `(output_size,)`.
+    """
+    if _pays(x, weight):
+        return out.copy_(_product(x, weight, bias))
+    return torch.addmm(bias, x, weight.t(), out=out)
+
+
 class _Linear(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
@@ -67,13 +81,13 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 def _pays(x: Tensor, weight: Tensor) -> bool:
     """Whether oneDNN multiplies these, and is the faster one."""
     return (
-        x.dtype == weight.dtype == torch.float32
+        _mkl_is_slow()
+        and x.dtype == weight.dtype == torch.float32
         and x.device.type == weight.device.type == "cpu"
         and x.ndim > 1
         and weight.ndim == 2
         and x.shape[-1] == weight.shape[-1]  # else torch's own message
         and x.numel() * len(weight) >= _FEWEST_MULTIPLICATIONS
-        and _mkl_is_slow()
     )
 
 

@@ -1,5 +1,7 @@
 """The precision in which probabilities and losses are computed."""
 
+from contextlib import AbstractContextManager, nullcontext
+
 import torch
 from torch import Tensor
 from torch.amp.autocast_mode import is_autocast_available
@@ -24,10 +26,12 @@ def multiplies_bfloat16(device_type: str) -> bool:
     return torch.backends.mkldnn.is_available() and bool(torch.ops.mkldnn._is_mkldnn_bf16_supported())
 
 
-def without_autocast(device_type: str) -> torch.autocast:
+def without_autocast(device_type: str) -> AbstractContextManager[None]:
     """A context that leaves the factors of products as they are."""
-    known = is_autocast_available(device_type)  # `meta` is not
-    return torch.autocast(device_type if known else "cpu", enabled=False)
+    # `meta` knows no mixed precision. Where there is none, torch's context costs more than a small product.
+    if not is_autocast_available(device_type) or not torch.is_autocast_enabled(device_type):
+        return nullcontext()
+    return torch.autocast(device_type, enabled=False)
 
 
 def at_least_float32(tensor: Tensor) -> torch.dtype:

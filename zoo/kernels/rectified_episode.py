@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
-from zoo.kernels.onednn import linear
+from zoo.kernels.onednn import linear, linear_into
 
 
 class EpisodeWeights(NamedTuple):
@@ -62,7 +62,11 @@ class RectifiedEpisode:
             self._given = w.of_input.new_empty(steps + 1, agents, 2 * size)
             self._given[0, :, size:] = 0
             self._joined = w.of_input.new_empty(steps, agents, self._join.shape[1])
-        self._fed, self._states = self._given.split(size, -1)
+        # Where each step finds and leaves its numbers, cut out once.
+        fed, states = self._given.split(size, -1)
+        what, where = self._joined.split([len(w.what), len(w.where)], -1)
+        places = (what, where, self._joined, fed[:-1], self._given[:-1], states[1:])
+        self._places = list(zip(*(place.unbind() for place in places), strict=True))
 
     @torch.no_grad()
     def step(self, glimpse: Tensor, location: Tensor) -> Tensor:
@@ -75,61 +79,72 @@ class RectifiedEpisode:
         Returns:
             h, `(N, H)`.
         """
-        w, step = self._weights, len(self._seen)
+        w = self._weights
+        what, where, joined, fed, given, state = self._places[len(self._seen)]
         self._seen.append((glimpse, location))
-        parts = linear(glimpse, w.what, w.what_bias), linear(location, w.where, w.where_bias)
-        joined = torch.cat(parts, 1, out=self._joined[step]).relu_()
-        torch.clamp_min(linear(joined, self._join, self._join_bias), 0, out=self._fed[step])
-        hidden = linear(self._given[step], self._core, self._core_bias)
-        return torch.clamp_min(hidden, 0, out=self._states[step + 1])
+        linear_into(what, glimpse, w.what, w.what_bias)
+        linear_into(where, location, w.where, w.where_bias)
+        linear_into(fed, joined.relu_(), self._join, self._join_bias).relu_()
+        return linear_into(state, given, self._core, self._core_bias).relu_()
 
-    def states(self) -> Tensor:
-        """All that `step` returned, `(T, N, H)`."""
+    def known(self) -> Tensor:
+        """The state that each step began with, `(T, N, H)`; without a gradient."""
+        return self._given[:-1, :, len(self._weights.of_input) :]
+
+    def states(self) -> tuple[Tensor, ...]:
+        """All that `step` returned, T states `(N, H)`."""
         glimpses, locations = (torch.stack(parts) for parts in zip(*self._seen, strict=True))
-        states: Tensor = _States.apply(glimpses, locations, self._joined, self._given, *self._weights)
+        states: tuple[Tensor, ...] = _States.apply(
+            glimpses, locations, self._joined, self._given, self._join, *self._weights
+        )
         return states
 
 
 class _States(Function):
     @staticmethod
-    def forward(ctx: Any, *inputs: Tensor) -> Tensor:
-        *recorded, given = inputs[:4]
-        w = EpisodeWeights(*inputs[4:])
-        ctx.save_for_backward(*recorded, given, w.join_what, w.join_where, w.of_input, w.of_state)
-        return given[1:, :, len(w.of_input) :]
+    def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
+        recorded, w = inputs[:5], EpisodeWeights(*inputs[5:])
+        ctx.save_for_backward(*recorded, w.of_input, w.of_state)
+        ctx.parts = [len(w.what), len(w.where)]
+        ctx.set_materialize_grads(False)  # as a rule only the last state has one
+        *_, given, _ = recorded
+        return given[1:, :, len(w.of_input) :].unbind()
 
     @staticmethod
     @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        glimpses, locations, joined, given, join_what, join_where, of_input, of_state = ctx.saved_tensors
+    def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
+        glimpses, locations, joined, given, join, of_input, of_state = ctx.saved_tensors
         size = len(of_input)
-        fed, states = given[:-1, :, :size].flatten(0, 1), given[1:, :, size:]
-        of_states = gradient.new_empty(states.shape)  # before they were rectified
-        later = gradient[-1]
-        for step in reversed(range(len(states))):
-            _unrectified(later, states[step], out=of_states[step])
-            if step:
-                later = gradient[step - 1] + linear(of_states[step], of_state.mT)
+        fed, known = (part.flatten(0, 1) for part in given[:-1].split(size, -1))
+        states = given[1:, :, size:]
+        of_states = given.new_empty(states.shape)  # before they were rectified
+        after: Tensor | None = None
+        steps = zip(gradients, states.unbind(), of_states.unbind(), strict=True)
+        for gradient, state, of_state_before in reversed(list(steps)):
+            if after is not None:
+                later = linear(after, of_state.mT)
+                gradient = later if gradient is None else gradient + later
+            if gradient is None:
+                of_state_before.zero_()
+            else:
+                after = of_state_before
+                _unrectified(gradient, state, out=after)
         flat, bias = of_states.flatten(0, 1), of_states.sum((0, 1))
         of_fed = linear(flat, of_input.mT)
         _unrectified(of_fed, fed, out=of_fed)
         joined, join_bias = joined.flatten(0, 1), of_fed.sum(0)
-        of_joined = linear(of_fed, torch.cat([join_what, join_where], 1).mT)
+        of_joined = linear(of_fed, join.mT)
         _unrectified(of_joined, joined, out=of_joined)
-        parts = [join_what.shape[1], join_where.shape[1]]
-        (seen, place), (seen_bias, place_bias) = (
-            of_joined.split(parts, 1),
-            of_joined.sum(0).split(parts),
-        )
-        of_join_what, of_join_where = linear(of_fed.mT, joined.mT).split(parts, 1)
-        of_core = linear(flat.mT, given[:-1].flatten(0, 1).mT)
+        seen, place = of_joined.split(ctx.parts, 1)
+        seen_bias, place_bias = of_joined.sum(0).split(ctx.parts)
+        what, where = joined.split(ctx.parts, 1)
         return (
-            *(None,) * 4,
+            *(None,) * 5,
             *(linear(seen.mT, glimpses.flatten(0, 1).mT), seen_bias),
             *(linear(place.mT, locations.flatten(0, 1).mT), place_bias),
             # Of equal biases, too, each has a gradient of its own, which may be changed in place.
-            *(of_join_what, join_bias, of_join_where, join_bias.clone()),
-            *(of_core[:, :size], bias, of_core[:, size:], bias.clone()),
+            *(linear(of_fed.mT, what.mT), join_bias, linear(of_fed.mT, where.mT), join_bias.clone()),
+            *(linear(flat.mT, fed.mT), bias, linear(flat.mT, known.mT), bias.clone()),
         )
 
 

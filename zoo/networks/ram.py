@@ -214,14 +214,13 @@ class RecurrentAttentionModel(nn.Module):
         for _ in range(self.glimpses):
             location = looks.choose(known)
             glimpse = self.sensor(memory, location)
-            seen.append((glimpse, known))
             hidden = steps.step(glimpse.flatten(0, 1).flatten(1), location.flatten(0, 1))
             known = hidden.unflatten(0, known.shape[:2])
-        states = steps.states().unflatten(1, known.shape[:2])
-        return tuple(
-            Glimpsed(look, *parts, state)
-            for look, parts, state in zip(looks.chosen(), seen, states, strict=True)
-        )
+            seen.append(glimpse)
+        begun = steps.known().unflatten(1, known.shape[:2])
+        states = [state.unflatten(0, known.shape[:2]) for state in steps.states()]
+        parts = zip(looks.chosen(begun), seen, begun.unbind(), states, strict=True)
+        return tuple(Glimpsed(*glimpsed) for glimpsed in parts)
 
     def _episode_weights(self) -> EpisodeWeights:
         parts = self.glimpse_network
