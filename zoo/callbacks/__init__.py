@@ -7,7 +7,6 @@ from zoo.callbacks.compiling import Compiling
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
 from zoo.callbacks.games import GameFigures
 from zoo.callbacks.glimpses import GlimpseFigures
-from zoo.callbacks.hardening import Hardening
 from zoo.callbacks.heartbeat import Heartbeat
 from zoo.callbacks.last_checkpoint import LastCheckpoint
 from zoo.callbacks.memory_advice import MemoryAdvice
@@ -29,7 +28,6 @@ __all__ = [
     "DivergenceGuard",
     "GameFigures",
     "GlimpseFigures",
-    "Hardening",
     "Heartbeat",
     "LastCheckpoint",
     "MemoryAdvice",
