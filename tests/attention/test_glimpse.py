@@ -106,6 +106,25 @@ def test_useful_scales_are_those_that_show_something_more(size: int, height: int
     assert all(pixels < height * width for pixels in shown[:-2])
 
 
+def test_places_may_lie_in_memory_in_any_order_and_images_may_be_none() -> None:
+    images, places = torch.rand(3, 2, 12, 12), torch.rand(5, 3, 2).transpose(0, 1)
+    sensor = GlimpseSensor(size=4, scales=2)
+    memory = sensor.prepare(images)
+    torch.testing.assert_close(sensor(memory, places), sensor(memory, places.contiguous()))
+    assert sensor(sensor.prepare(images[:0]), places[:0]).shape == (0, 5, 2, 2, 4, 4)
+
+
+def test_the_default_type_does_not_move_places() -> None:
+    images, places = torch.rand(1, 257, 515), torch.rand(30, 2) * 2 - 1
+    sensor = GlimpseSensor(size=8)
+    seen = sensor(sensor.prepare(images), places)
+    torch.set_default_dtype(torch.bfloat16)
+    try:
+        torch.testing.assert_close(sensor(sensor.prepare(images), places), seen)
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
 def test_leading_axes_are_free() -> None:
     images, locations = torch.rand(2, 3, 1, 8, 8), torch.rand(2, 3, 5, 2)
     sensor = GlimpseSensor(size=3, scales=2)

@@ -92,6 +92,7 @@ def test_without_sampling_it_looks_at_the_mean() -> None:
     assert look.location.shape == (3, 4, 2)
     assert torch.equal(look.location, look.mean)
     assert look.log_prob is None
+    assert learned()(torch.randn(STATE), sample=False).location.shape == (2,), "of a state alone"
 
 
 def test_mixed_precision_leaves_densities_alone() -> None:

@@ -64,3 +64,10 @@ def test_states_and_gradients_are_those_of_the_steps(steps: int, of: str) -> Non
     for name, one, other in zip(("states", *EpisodeWeights._fields), *found, strict=True):
         assert one.any() or (counted[-1], name) == (0, "of_state"), name
         torch.testing.assert_close(other, one, rtol=1e-12, atol=1e-12, msg=partial("{}: {}".format, name))
+
+
+def test_an_episode_that_is_not_over_has_no_states() -> None:
+    episode = RectifiedEpisode(weights(), steps=2, agents=N)
+    episode.step(torch.rand(N, G).double(), torch.rand(N, 2).double())
+    with pytest.raises(ValueError, match="states after 1 of 2 steps"):
+        episode.states()

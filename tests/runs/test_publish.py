@@ -89,6 +89,9 @@ def test_what_an_override_changes_is_said_with_its_interval() -> None:
     assert expected in text
     assert "`attention=cosine` against" not in text, "one seed has no interval"
     assert "against the recipe" not in tables(other), "and nothing is compared without a recipe"
+    mine = [{**row, "experiment": "ram_toys"} for row in [*recipe, *other]]
+    beside = [{**row, "experiment": "fc_toys", "config_hash": "d"} for row in recipe]
+    assert expected.replace("`", "`ram_toys,", 1) in tables([*beside, *mine]), "recipes share a table"
 
 
 def test_rows_are_configurations_and_columns_name_their_split() -> None:

@@ -17,11 +17,13 @@ class ImageMemory(NamedTuple):
         blocks: `(*lead, C, ...)` for every scale, or the images alone.
         margin: rows of zeros around the images; 0 where they are as they were given.
         half_sides: `(2,)`, of the images, width and height in pixels.
+        offsets: `(size,)`, of a patch's pixels from its first.
     """
 
     blocks: tuple[Tensor, ...]
     margin: int
     half_sides: Tensor
+    offsets: Tensor
 
 
 def useful_scales(size: int, height: int, width: int) -> int:
@@ -78,8 +80,6 @@ class GlimpseSensor(nn.Module):
         self.size, self.scales = size, scales
         # So many zeros around the image that a block of the widest scale fits in between.
         self._margin = 2 ** (scales - 1)
-        self._pixels: Tensor  # of a patch, one after the other
-        self.register_buffer("_pixels", torch.arange(size), persistent=False)
 
     def prepare(self, images: Tensor) -> ImageMemory:
         """Averages the blocks that a coarse patch's pixels stand for, once for all glimpses.
@@ -100,15 +100,17 @@ class GlimpseSensor(nn.Module):
         widest = self.size * 2 ** (self.scales - 1)
         height, width = images.shape[-2:]
         # Made so, as nothing is copied to the device.
-        half_sides = torch.linspace(width / 2, height / 2, 2, device=images.device)
+        sides = (width / 2, height / 2, 2)
+        half_sides = torch.linspace(*sides, dtype=torch.float32, device=images.device)
+        offsets = torch.arange(self.size, device=images.device)
         if height * width > _LARGE * widest**2:
-            return ImageMemory((images,), 0, half_sides)
+            return ImageMemory((images,), 0, half_sides, offsets)
         blocks = [pad(images, (self._margin,) * 4)]
         for scale in range(1, self.scales):
             half, wide = blocks[-1], 2 ** (scale - 1)  # a block is two by two of the scale before
             half = half[..., :-wide, :].lerp(half[..., wide:, :], 0.5)
             blocks.append(half[..., :-wide].lerp(half[..., wide:], 0.5))
-        return ImageMemory(tuple(blocks), self._margin, half_sides)
+        return ImageMemory(tuple(blocks), self._margin, half_sides, offsets)
 
     def forward(self, memory: ImageMemory, locations: Tensor) -> Tensor:
         """Looks.
@@ -140,7 +142,7 @@ class GlimpseSensor(nn.Module):
                 centre = torch.where(at_edge, middle - 0.5, middle)
             first = (centre - self.size * side / 2).add_(0.5).floor_().long().add_(memory.margin)
             if memory.margin:
-                pixels = self._pixels * side if scale else self._pixels
+                pixels = memory.offsets * side if scale else memory.offsets
                 patches.append(_read(memory.blocks[scale], first[..., None] + pixels))
             else:
                 height, width = images.shape[-2:]
@@ -173,6 +175,6 @@ def _read(source: Tensor, places: Tensor) -> Tensor:
     columns, rows = places.unbind(-2)
     rows, columns = rows.clamp(0, height - 1), columns.clamp(0, width - 1)
     index = torch.add(columns.unsqueeze(-2), rows.unsqueeze(-1), alpha=width)
-    index = index.view(*lead, 1, -1).expand(*lead, channels, -1)
+    index = index.flatten(-3).unsqueeze(-2).expand(*lead, channels, -1)
     found = source.flatten(-2).gather(-1, index).view(*lead, channels, squares, number, number)
     return found.transpose(-4, -3)

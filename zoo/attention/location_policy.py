@@ -132,7 +132,7 @@ class LearnedPolicy(LocationPolicy):
         """The most likely places `(*lead, 2)`, in float32 at least, whatever the mixed precision around."""
         with without_autocast(state.device.type):
             # As a matrix: of states that lie apart torch would make copies.
-            known = state.detach().flatten(0, -2).to(self.linear.weight.dtype)
+            known = state.detach().reshape(-1, state.shape[-1]).to(self.linear.weight.dtype)
             mean: Tensor = self.linear(known).tanh()
         return mean.view(*state.shape[:-1], 2)
 

@@ -92,7 +92,13 @@ class RectifiedEpisode:
         return self._given[:-1, :, len(self._weights.of_input) :]
 
     def states(self) -> tuple[Tensor, ...]:
-        """All that `step` returned, T states `(N, H)`."""
+        """All that `step` returned, T states `(N, H)`.
+
+        Raises:
+            ValueError: there were fewer steps.
+        """
+        if len(self._seen) < len(self._places):
+            raise ValueError(f"RectifiedEpisode: states after {len(self._seen)} of {len(self._places)} steps")
         glimpses, locations = (torch.stack(parts) for parts in zip(*self._seen, strict=True))
         states: tuple[Tensor, ...] = _States.apply(
             glimpses, locations, self._joined, self._given, self._join, *self._weights

@@ -322,7 +322,7 @@ def _table(rows: Sequence[Results]) -> str:
     # One seed of each: these hardly depend on it, and are alike in most groups.
     without = [line for group in groups.values() for line in _controls(group[:1], columns, _WITHOUT_MODEL)]
     lines += [line for number, line in enumerate(without) if line not in without[:number]]
-    effects = _effects(list(groups.values()), columns)
+    effects = _effects(list(groups.values()), columns, experiment)
     return f"\n**`experiment={experiment}`** ({machines(rows)})\n\n{markdown(lines)}{effects}"
 
 
@@ -360,19 +360,23 @@ def _published(metric: str, number: float) -> str:
     return f"{number:,.{max(_digits(metric), len(str(number).partition('.')[2]))}f}"
 
 
-def _effects(groups: Sequence[Sequence[Results]], columns: Sequence[tuple[str, str]]) -> str:
-    """What the overrides of each group change, seed by seed: mean and 95 % interval of the differences.
+def _effects(groups: Sequence[Sequence[Results]], columns: Sequence[tuple[str, str]], experiment: str) -> str:
+    """What the overrides of each group change of its recipe, seed by seed: mean and 95 % interval.
 
     The interval is Student's for pairs, so it is wide for few seeds, as it should be.
     """
-    recipes = [group for group in groups if _repeats_recipe(group[0])]
-    if len(recipes) != 1:
-        return ""
-    recipe = {row["seed"]: row for row in recipes[0]}
+    recipes = defaultdict(list)
+    for group in groups:
+        if _repeats_recipe(group[0]):
+            recipes[group[0]["experiment"]].append(group)
     lines = []
     for group in groups:
+        of_experiment = recipes[group[0]["experiment"]]
+        if len(of_experiment) != 1 or group is of_experiment[0]:
+            continue
+        recipe = {row["seed"]: row for row in of_experiment[0]}
         seeds = sorted({row["seed"] for row in group} & recipe.keys())
-        if group is recipes[0] or len(seeds) < 2:
+        if len(seeds) < 2:
             continue
         own = {row["seed"]: row for row in group}
         parts = []
@@ -385,8 +389,8 @@ def _effects(groups: Sequence[Sequence[Results]], columns: Sequence[tuple[str, s
             digits = _digits(metric)
             interval = f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
             parts.append(f"{metric} {found.difference:+.{digits}f} {interval}")
-        over = ", ".join(map(str, seeds))
-        lines.append(f"- `{label(group[0])}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
+        name, over = label(group[0], of=experiment), ", ".join(map(str, seeds))
+        lines.append(f"- `{name}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
     return f"\n{''.join(lines)}" if lines else ""
 
 
