@@ -59,6 +59,16 @@ def test_order_of_overrides_makes_no_difference() -> None:
     assert "error 0.2500" in beside([results("toy", 1, "b=2", "a=1", error=0.25)], [anchor])
 
 
+def test_what_was_typed_may_be_what_the_recipe_says() -> None:
+    anchor = Anchor("toy", (), {"error": 0.5}, "Somebody", "read", "")
+    typed, other = results("toy", 1, "a=1", error=0.25), results("toy", 2, "a=2", error=0.75)
+    assert "error 0.2500 | 1 |" in beside([{**typed, "recipe": True}, other], [anchor])
+    assert "not measured" in beside([typed, other], [anchor])
+    assert "error 0.1250 | 3 |" in beside(
+        [{**typed, "recipe": True}, results("toy", 3, error=0.125)], [anchor]
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

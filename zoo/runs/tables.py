@@ -110,11 +110,10 @@ def beside(published: Sequence[Results], anchors: Sequence[Anchor]) -> str:
     for typed, same in rows.items():
         experiment, overrides = same[0].experiment, sorted(same[0].overrides)
         metrics = dict.fromkeys(metric for anchor in same for metric in anchor.numbers)
-        group = [
-            row
-            for row in published
-            if row["experiment"] == experiment and sorted(row.get("overrides", [])) == overrides
-        ]
+        of_recipe = [row for row in published if row["experiment"] == experiment]
+        group = [row for row in of_recipe if sorted(row.get("overrides", [])) == overrides]
+        if not group and not overrides:  # what was typed may be what the recipe says
+            group = [row for row in of_recipe if _repeats_recipe(row)]
         values = {metric: [row.get("test", {}).get(metric) for row in group] for metric in metrics}
         here = [f"{metric} {_spread(values[metric], _digits(metric))}" for metric in metrics if group]
         there = [
