@@ -2,12 +2,11 @@
 
 import os
 from dataclasses import dataclass, field
-from itertools import combinations
 from pathlib import Path
 
 from data.caption_files import read_jsonl
 from data.paths import did_you_mean
-from data.picture_captions import Picture, PictureCaptions
+from data.picture_captions import Picture, PictureCaptions, check_apart
 
 _EXAMPLE = "data.captions.train=train.jsonl data.captions.val=val.jsonl data.captions.test=test.jsonl"
 
@@ -47,12 +46,7 @@ class ImageCaptions(PictureCaptions):
             ValueError: lines are of another kind; names file and number. Or a picture is in two splits.
         """
         splits = {split: _pictures(path) for split, path in self._files.items()}
-        for (split, some), (other, others) in combinations(splits.items(), 2):
-            if shared := {picture.path for picture in some} & {picture.path for picture in others}:
-                raise ValueError(
-                    f"{len(shared)} pictures are in {split} and in {other}, for example {min(shared)}:"
-                    " what is learned by heart would be tested"
-                )
+        check_apart(splits)
         return splits
 
 

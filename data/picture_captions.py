@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, combinations
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,15 +105,14 @@ class PictureCaptions(CaptionSet):
 
     def _say_copies(self, read: Mapping[str, list[Picture]], digests: Mapping[Path, str | None]) -> None:
         """Names pictures of one split that lie in another one as well, under another name."""
-        trained = {digests[picture.path]: picture.path for picture in read["train"]}
-        for split in read.keys() - {"train"}:
-            copies = [one.path for one in read[split] if digests[one.path] and digests[one.path] in trained]
+        for split, other in (("val", "train"), ("test", "train"), ("test", "val")):
+            known = {digests[picture.path]: picture.path for picture in read[other]}
+            copies = [one.path for one in read[split] if digests[one.path] and digests[one.path] in known]
             if copies:
-                original = trained[digests[copies[0]]]
                 _log.warning(
-                    "%s: %s has copies of pictures to train on (%d), for example %s of %s: what was learned"
-                    " by heart looks like what was understood",
-                    *(self.name, split, len(copies), copies[0], original),
+                    "%s: %s has copies of pictures of %s (%d), for example %s of %s: what was learned"
+                    " by heart, or chosen by, looks like what was understood",
+                    *(self.name, split, other, len(copies), copies[0], known[digests[copies[0]]]),
                 )
 
     def _left_out(self, messages: list[str]) -> None:
@@ -129,6 +128,20 @@ class PictureCaptions(CaptionSet):
         if not self.skip_broken:
             raise ValueError(f"{said} (skip_broken=true leaves such pictures out)")
         _log.warning("%s", said)
+
+
+def check_apart(splits: Mapping[str, list[Picture]]) -> None:
+    """Refuses what would test what was learned by heart.
+
+    Raises:
+        ValueError: a picture is in two splits.
+    """
+    for (split, some), (other, others) in combinations(splits.items(), 2):
+        if shared := {picture.path for picture in some} & {picture.path for picture in others}:
+            raise ValueError(
+                f"{len(shared)} pictures are in {split} and in {other}, for example {min(shared)}:"
+                " what is learned by heart would be tested"
+            )
 
 
 class PictureSplit(CaptionSplit):

@@ -9,10 +9,10 @@ from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from data.caption_files import Captions, read_coco, read_karpathy, read_names, read_tokens
-from data.picture_captions import Picture, PictureCaptions
+from data.picture_captions import Picture, PictureCaptions, check_apart
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +46,8 @@ class PublishedCaptions(PictureCaptions):
     """
 
     data_dir: str | Path
+    scattered: ClassVar[bool] = False
+    """Whether pictures lie in all of the folders, not in any one."""
 
     @property
     @abstractmethod
@@ -67,16 +69,22 @@ class PublishedCaptions(PictureCaptions):
         self._found()
 
     def read(self) -> dict[str, list[Picture]]:
-        """See `PictureCaptions`."""
+        """See `PictureCaptions`.
+
+        Raises:
+            ValueError: a split is empty, or a picture is in two.
+        """
         layout, folders = self._found()
         splits = layout.read(*(self._root / name for name in layout.files))
         empty = [split for split in ("train", "val", "test") if not splits.get(split)]
         if empty:
             raise ValueError(f"{self._root / layout.files[0]}: nothing is said of split {', '.join(empty)}")
-        return {
+        pictures = {
             split: [Picture(_inside(folders, name), Path(name).name, said) for name, said in captions.items()]
             for split, captions in splits.items()
         }
+        check_apart(pictures)
+        return pictures
 
     def _found(self) -> tuple[Layout, list[Path]]:
         """The layout, and the folders of pictures.
@@ -90,7 +98,10 @@ class PublishedCaptions(PictureCaptions):
         missing = []
         if not whole:
             missing.append(" or ".join(", ".join(one.files) for one in self.layouts))
-        if not folders:
+        if self.scattered:
+            lacking = [name for name in self.pictures if root / name not in folders]
+            missing += ["the pictures' folder " + " and ".join(lacking)] if lacking else []
+        elif not folders:
             missing.append("a folder of pictures, " + " or ".join(self.pictures))
         if missing:
             raise FileNotFoundError(
@@ -193,6 +204,7 @@ class Coco(PublishedCaptions):
 
     name = "coco"
     pictures = ("train2014", "val2014")
+    scattered = True
     layouts = (
         Layout(("dataset_coco.json",), read_karpathy),
         *(

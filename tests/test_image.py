@@ -222,6 +222,16 @@ def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
                 read(tmp_path / name, replace(GREY, stretched=True))
 
 
+def test_a_picture_may_be_as_large_as_a_phone_makes_it_and_no_bomb(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert Image.MAX_IMAGE_PIXELS == 250_000_000, "of twice as many Pillow refuses a picture"
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1_000_000)
+    Image.new("L", (1500, 1500)).save(tmp_path / "a.png")
+    with pytest.raises(ValueError, match=r"a\.png has more than 2 million pixels: scale it down"):
+        read_image(tmp_path / "a.png", GREY)
+
+
 def test_white_is_one() -> None:
     assert as_float(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == pytest.approx([0, 0.2, 1])
 

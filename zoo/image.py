@@ -1,5 +1,6 @@
 """Pictures to tensors, as the data's specification describes them: shared by data sets and prediction."""
 
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -12,6 +13,10 @@ from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
 from zoo.spec import ImageSpec
+
+# A phone's photo may have 200 million pixels; of twice as many as this Pillow fears an attack.
+Image.MAX_IMAGE_PIXELS = 250_000_000
+warnings.simplefilter("ignore", Image.DecompressionBombWarning)
 
 _TURNS: dict[object, Image.Transpose] = {
     2: Image.Transpose.FLIP_LEFT_RIGHT,
@@ -102,6 +107,9 @@ def _readable(path: str | Path) -> Iterator[Image.Image]:
             yield file
     except UnidentifiedImageError:
         raise ValueError(f"{path} is no picture, or of a format that is not known") from None
+    except Image.DecompressionBombError:
+        most = 2 * (Image.MAX_IMAGE_PIXELS or 0) // 10**6
+        raise ValueError(f"{path} has more than {most} million pixels: scale it down") from None
     except Exception as error:  # whatever a damaged file makes of Pillow's readers
         raise ValueError(f"{path} cannot be read as a picture: {error}") from error
 

@@ -347,7 +347,7 @@ def test_copies_in_another_split_are_named(
         assert "copies" not in caplog.text
         shutil.copy(tmp_path / "photos" / "train 3.png", tmp_path / "photos" / "val 2.png")
         ready()
-    assert "val has copies of pictures to train on (1), for example " in caplog.text
+    assert "val has copies of pictures of train (1), for example " in caplog.text
     assert f"{tmp_path / 'photos' / 'val 2.png'} of {tmp_path / 'photos' / 'train 3.png'}" in caplog.text
 
 

@@ -95,6 +95,24 @@ def test_coco_by_its_own_files(tmp_path: Path) -> None:
         assert picture.path == root / f"{part}2014" / picture.name
 
 
+def test_coco_needs_both_folders_of_pictures(tmp_path: Path) -> None:
+    root = tmp_path / "coco"
+    (root / "val2014").mkdir(parents=True)
+    write(root / "dataset_coco.json", KARPATHY)
+    with pytest.raises(FileNotFoundError, match="coco lacks the pictures' folder train2014\\. Get train2014"):
+        Coco(data_dir=tmp_path).check_files()
+
+
+def test_no_picture_is_in_two_splits(tmp_path: Path) -> None:
+    root = tmp_path / "flickr30k"
+    (root / "Images").mkdir(parents=True)
+    write(root / "results_20130124.token", TOKENS)
+    for split, names in (("train", "a"), ("val", "b\nc"), ("test", "c")):
+        write(root / f"{split}.txt", f"{names}\n")
+    with pytest.raises(ValueError, match="1 pictures are in val and in test, for example "):
+        Flickr30k(data_dir=tmp_path).read()
+
+
 @pytest.mark.parametrize(
     ("kind", "message"),
     [
