@@ -143,6 +143,8 @@ def test_mistakes_in_pictures_are_found_before_the_work(
     assert "draws one sentence, got 2" in _fails("predict", first, "-", "--plot", picture, stdin=b"a\nb\n")
     assert "nowhere does not exist" in _fails("predict", first, "a", "--plot", tmp_path / "nowhere" / "a.png")
     assert "a.dog" in _fails("predict", first, "a", "--plot", tmp_path / "a.dog")
+    (tmp_path / "folder.png").mkdir()
+    assert "it is a folder" in _fails("predict", first, "a", "--plot", tmp_path / "folder.png")
     assert not picture.exists()
 
 

@@ -119,7 +119,7 @@ def check_picture(path: str | Path, *inputs: str | Path) -> None:
         inputs: files that it must not take the place of.
 
     Raises:
-        ValueError: the folder does not exist, the ending names no format, or it is one of the inputs.
+        ValueError: the folder does not exist, the ending names no format, or it is a folder or an input.
     """
     path = Path(path)
     for file in map(Path, inputs):
@@ -127,6 +127,8 @@ def check_picture(path: str | Path, *inputs: str | Path) -> None:
             raise ValueError(f"cannot draw {path}: the picture to look at would be lost; name another file")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"cannot draw {path}: the folder {path.parent} does not exist")
+    if path.is_dir():
+        raise ValueError(f"cannot draw {path}: it is a folder; name a file in it")
     formats = FigureCanvasBase.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise ValueError(f"cannot draw {path}: its ending must be one of {', '.join(sorted(formats))}")
