@@ -66,6 +66,7 @@ class PictureCaptions(CaptionSet):
     def splits(self, wanted: Wanted) -> dict[str, CaptionSplit]:
         """See `CaptionSet`."""
         read = self.read()
+        _check_apart(read)
         pictures = list(chain.from_iterable(read.values()))
         memory = wanted.cache_dir.expanduser() / "digests" / f"{self.name}.json"
         found = file_digests([picture.path for picture in pictures], memory)
@@ -130,12 +131,7 @@ class PictureCaptions(CaptionSet):
         _log.warning("%s", said)
 
 
-def check_apart(splits: Mapping[str, list[Picture]]) -> None:
-    """Refuses what would test what was learned by heart.
-
-    Raises:
-        ValueError: a picture is in two splits.
-    """
+def _check_apart(splits: Mapping[str, list[Picture]]) -> None:
     for (split, some), (other, others) in combinations(splits.items(), 2):
         if shared := {picture.path for picture in some} & {picture.path for picture in others}:
             raise ValueError(

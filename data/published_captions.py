@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple
 
 from data.caption_files import Captions, read_coco, read_karpathy, read_names, read_tokens
-from data.picture_captions import Picture, PictureCaptions, check_apart
+from data.picture_captions import Picture, PictureCaptions
 
 _log = logging.getLogger(__name__)
 
@@ -72,19 +72,17 @@ class PublishedCaptions(PictureCaptions):
         """See `PictureCaptions`.
 
         Raises:
-            ValueError: a split is empty, or a picture is in two.
+            ValueError: a split is empty.
         """
         layout, folders = self._found()
         splits = layout.read(*(self._root / name for name in layout.files))
         empty = [split for split in ("train", "val", "test") if not splits.get(split)]
         if empty:
             raise ValueError(f"{self._root / layout.files[0]}: nothing is said of split {', '.join(empty)}")
-        pictures = {
+        return {
             split: [Picture(_inside(folders, name), Path(name).name, said) for name, said in captions.items()]
             for split, captions in splits.items()
         }
-        check_apart(pictures)
-        return pictures
 
     def _found(self) -> tuple[Layout, list[Path]]:
         """The layout, and the folders of pictures.
@@ -98,9 +96,9 @@ class PublishedCaptions(PictureCaptions):
         missing = []
         if not whole:
             missing.append(" or ".join(", ".join(one.files) for one in self.layouts))
-        if self.scattered:
-            lacking = [name for name in self.pictures if root / name not in folders]
-            missing += ["the pictures' folder " + " and ".join(lacking)] if lacking else []
+        lacking = [name for name in self.pictures if root / name not in folders]
+        if self.scattered and lacking:
+            missing.append("the pictures' folder " + " and ".join(lacking))
         elif not folders:
             missing.append("a folder of pictures, " + " or ".join(self.pictures))
         if missing:

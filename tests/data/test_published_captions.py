@@ -10,6 +10,7 @@ import torch
 from caption_files_by_hand import draw
 from through_loaders import assert_every_item_once
 
+from data.caption_set import Wanted
 from data.captions import CaptionData
 from data.picture_captions import Picture
 from data.published_captions import Coco, Flickr8k, Flickr30k, PublishedCaptions
@@ -110,7 +111,7 @@ def test_no_picture_is_in_two_splits(tmp_path: Path) -> None:
     for split, names in (("train", "a"), ("val", "b\nc"), ("test", "c")):
         write(root / f"{split}.txt", f"{names}\n")
     with pytest.raises(ValueError, match="1 pictures are in val and in test, for example "):
-        Flickr30k(data_dir=tmp_path).read()
+        Flickr30k(data_dir=tmp_path).splits(Wanted(image_size=8, cache_dir=tmp_path, seed=1))
 
 
 @pytest.mark.parametrize(
