@@ -19,15 +19,22 @@ class Encoder(Protocol):
     """A frozen network that turns images into grids of features.
 
     Attributes:
-        name: says which one it is, e.g. `vgg19`.
+        name: after `identify` another one for other features, e.g. `vgg19-dcbb9e9d`.
         feature_size: D.
     """
 
     name: str
     feature_size: int
 
+    def identify(self) -> None:
+        """Says in `name` which weights it has or will read, without reading them."""
+
     def load_published(self) -> None:
         """Reads its weights, where these are not its own."""
+
+    def grid_size(self, height: int, width: int) -> tuple[int, int]:
+        """The grids' h and w, of images of this size."""
+        ...
 
     def __call__(self, images: Tensor) -> Tensor:
         """`(B, C, H, W)` in [0, 1] to `(B, D, h, w)`."""

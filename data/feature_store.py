@@ -20,7 +20,7 @@ _CHUNK = 32
 def stored_features(pictures: PictureFiles, encoder: Encoder, cache_dir: Path, name: str) -> MappedRows:
     """`(N, D, h, w)` in half precision, in a folder that encoder, weights, pictures and their size name.
 
-    The encoder reads its published weights first, and runs on the GPU if there is one.
+    Where it is not there yet the encoder reads its weights, and runs on the GPU if there is one.
 
     Args:
         pictures: all of a data set.
@@ -32,43 +32,27 @@ def stored_features(pictures: PictureFiles, encoder: Encoder, cache_dir: Path, n
         ValueError: the encoder gives other grids than it says, or numbers beyond half precision.
         RuntimeError: the folder cannot be written, or the disk is too full.
     """
-    encoder.load_published()
-    key = hashlib.sha256(
-        "\n".join((encoder.name, weights_hash(encoder), pictures.fingerprint())).encode()
-    ).hexdigest()[:20]
-    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if isinstance(encoder, nn.Module):
-        encoder.to(device).eval()
-    spec = pictures.spec
-    blank = _encoded(encoder, torch.zeros(1, spec.channels, spec.height, spec.width, device=device))
-    if blank.ndim != 4 or blank.shape[1] != encoder.feature_size:
-        raise ValueError(
-            f"encoder {encoder.name} must give grids (B, {encoder.feature_size}, h, w),"
-            f" gave {tuple(blank.shape)}"
-        )
+    encoder.identify()
+    key = hashlib.sha256(f"{encoder.name}\n{pictures.fingerprint()}".encode()).hexdigest()[:20]
+    shape = (encoder.feature_size, *encoder.grid_size(pictures.spec.height, pictures.spec.width))
 
     def chunks(first: int) -> Iterator[Chunk]:
+        encoder.load_published()
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if isinstance(encoder, nn.Module):
+            encoder.to(device).eval()
         for pixels, broken in pictures.chunks(first, _CHUNK):
             features = _encoded(encoder, as_float(torch.from_numpy(pixels).to(device)))
+            if features.shape[1:] != shape:
+                gave = tuple(features.shape[1:])
+                raise ValueError(f"encoder {encoder.name} must give grids {shape}, gave {gave}")
             if not features.isfinite().all():
                 raise ValueError(f"encoder {encoder.name} gives numbers that half precision cannot hold")
             yield Chunk(features.cpu().numpy(), broken)
 
-    shape = tuple(blank.shape[1:])
     what = f"encoding {len(pictures):,} pictures of {name} to {' x '.join(map(str, shape))} by {encoder.name}"
     maker = RowMaker(len(pictures), shape, np.dtype(np.float16), chunks, what)
     return mapped_rows(cache_dir.expanduser() / "features" / f"{name}-{encoder.name}-{key}", maker)
-
-
-def weights_hash(encoder: Encoder) -> str:
-    """sha256 over all parameters and buffers with their names; of what has none, of nothing."""
-    digest = hashlib.sha256()
-    if isinstance(encoder, nn.Module):
-        for key, value in sorted(encoder.state_dict().items()):
-            content = value.detach().cpu().contiguous()
-            digest.update(repr((key, content.dtype, tuple(content.shape))).encode())
-            digest.update(content.view(-1).view(torch.uint8).numpy().tobytes())
-    return digest.hexdigest()
 
 
 @torch.no_grad()

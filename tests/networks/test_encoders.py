@@ -119,8 +119,11 @@ def test_a_checkpoint_brings_the_weights(published: Path, tmp_path: Path) -> Non
 
 
 def test_without_weights_it_says_so(small: None, tmp_path: Path) -> None:
+    encoder = Vgg19(weights_dir=tmp_path)
+    encoder.identify()
+    assert encoder.name == FILE.removesuffix(".pth"), "those that would be downloaded"
     with pytest.raises(RuntimeError, match="Vgg19 has no weights yet: call load_published first"):
-        Vgg19(weights_dir=tmp_path)(torch.rand(1, 3, 8, 8))
+        encoder(torch.rand(1, 3, 8, 8))
 
 
 def test_missing_weights_are_downloaded_into_the_folder(
@@ -168,8 +171,11 @@ def test_a_file_that_is_something_else_is_refused(small: None, tmp_path: Path, c
 def test_other_weights_have_a_name_of_their_own(published: Path, caplog: pytest.LogCaptureFixture) -> None:
     own = hashlib.sha256((published / FILE).read_bytes()).hexdigest()[:8]
     assert loaded(published).name == f"vgg19-{own}"
+    unread = Vgg19(weights_dir=published)
+    unread.identify()
+    assert (unread.name, unread.has_weights) == (f"vgg19-{own}", False)
     said = f"holds other weights than those published at https://download.pytorch.org/models/{FILE}"
-    assert said in caplog.text
+    assert caplog.text.count(said) == 1, "once for all encoders"
     caplog.clear()
     encoder = Vgg19(weights_dir=published)
     encoder.file = (published / FILE).rename(published / f"vgg19-{own}.pth")

@@ -9,6 +9,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -27,7 +28,7 @@ class ImageEncoder(nn.Module, ABC):
     """Turns images into grids.
 
     Attributes:
-        name: tells encoders with other weights apart; features may be stored under it.
+        name: after `identify` tells encoders with other weights apart; features may be stored under it.
         feature_size: D.
         frozen: True while it does not learn.
     """
@@ -35,6 +36,9 @@ class ImageEncoder(nn.Module, ABC):
     name: str
     feature_size: int
     frozen: bool = False
+
+    def identify(self) -> None:
+        """Says in `name` which published weights it will read, without reading them."""
 
     def load_published(self) -> None:
         """Reads published weights where there are any: once, before training, not when a model is loaded."""
@@ -193,10 +197,16 @@ class PublishedEncoder(ImageEncoder):
         """Stays in evaluation mode."""
         return super().train(False)
 
+    def identify(self) -> None:
+        """See `ImageEncoder`: weights other than those published have a name of their own, with a warning.
+
+        Without a file they will be those published, since no others are downloaded.
+        """
+        if not self.has_weights and self.file.exists():
+            self.name = _name_by_content(self.file, self.file.stat().st_mtime_ns, self.weights.url)
+
     def load_published(self) -> None:
         """Reads the published weights, after a download where they are missing.
-
-        Others in the same file are taken under a name of their own, with a warning.
 
         Raises:
             FileNotFoundError: they are missing and cannot be downloaded; names file, size, address and place.
@@ -215,13 +225,7 @@ class PublishedEncoder(ImageEncoder):
                 f"{self.file} does not hold the weights of {type(self).__name__} as published at "
                 f"{self.weights.url}; without the file they are downloaded"
             ) from error
-        model, _, published = self.file.stem.rpartition("-")
-        with self.file.open("rb") as file:
-            own = hashlib.file_digest(file, "sha256").hexdigest()[: len(published)]
-        if own != published:
-            self.name = f"{model}-{own}"
-            said = "%s holds other weights than those published at %s; features and results call them %s"
-            _log.warning(said, self.file, self.weights.url, self.name)
+        self.identify()
         self.has_weights = True
 
     def begin_epoch(self, epoch: int) -> None:
@@ -253,6 +257,25 @@ class PublishedEncoder(ImageEncoder):
                 f"{type(self).__name__}, is neither at {self.file} nor could it be downloaded from {url}: "
                 f"{error}. Get it from there by other means and put it at {self.file}"
             ) from error
+
+
+@cache  # two encoders of a run ask: the one of the network, and the one that stores features
+def _name_by_content(file: Path, modified: int, url: str) -> str:
+    """The file's name with the beginning of its sha256, as published files have it.
+
+    Args:
+        file: of weights.
+        modified: when, so that a file with new content is another one.
+        url: of those published.
+    """
+    model, _, published = file.stem.rpartition("-")
+    with file.open("rb") as content:
+        own = hashlib.file_digest(content, "sha256").hexdigest()[: len(published)]
+    name = f"{model}-{own}"
+    if own != published:
+        said = "%s holds other weights than those published at %s; features and results call them %s"
+        _log.warning(said, file, url, name)
+    return name
 
 
 class Vgg19(PublishedEncoder):

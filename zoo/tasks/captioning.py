@@ -181,11 +181,9 @@ class CaptioningTask(WritingTask):
             raise ValueError(f"doubly_stochastic must be at least 0, got {doubly_stochastic}")
         self.spec, self.doubly_stochastic = spec, doubly_stochastic
 
-    def setup(self, stage: str) -> None:
-        """Reads published weights before a training; a checkpoint brings its own."""
-        super().setup(stage)
-        if stage == "fit":
-            self.network.encoder.load_published()
+    def on_fit_start(self) -> None:
+        """Reads published weights before a training, unless a checkpoint has brought them."""
+        self.network.encoder.load_published()
 
     # Training
 
