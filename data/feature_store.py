@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from data.caption_set import Encoder
-from data.mapped_rows import Chunk, MappedRows, RowMaker, mapped_rows
+from data.mapped_rows import Chunk, MappedRows, RowMaker, mapped_rows, opened_rows
 from data.picture_files import PictureFiles
 from zoo.image import as_float
 
@@ -29,18 +29,16 @@ def stored_features(pictures: PictureFiles, encoder: Encoder, cache_dir: Path, n
         name: of the data set.
 
     Raises:
+        FileNotFoundError: the weights are needed, missing, and cannot be downloaded.
         ValueError: the encoder gives other grids than it says, or numbers beyond half precision.
         RuntimeError: the folder cannot be written, or the disk is too full.
     """
     encoder.identify()
     key = hashlib.sha256(f"{encoder.name}\n{pictures.fingerprint()}".encode()).hexdigest()[:20]
     shape = (encoder.feature_size, *encoder.grid_size(pictures.spec.height, pictures.spec.width))
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 
     def chunks(first: int) -> Iterator[Chunk]:
-        encoder.load_published()
-        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        if isinstance(encoder, nn.Module):
-            encoder.to(device).eval()
         for pixels, broken in pictures.chunks(first, _CHUNK):
             features = _encoded(encoder, as_float(torch.from_numpy(pixels).to(device)))
             if features.shape[1:] != shape:
@@ -52,7 +50,13 @@ def stored_features(pictures: PictureFiles, encoder: Encoder, cache_dir: Path, n
 
     what = f"encoding {len(pictures):,} pictures of {name} to {' x '.join(map(str, shape))} by {encoder.name}"
     maker = RowMaker(len(pictures), shape, np.dtype(np.float16), chunks, what)
-    return mapped_rows(cache_dir.expanduser() / "features" / f"{name}-{encoder.name}-{key}", maker)
+    folder = cache_dir.expanduser() / "features" / f"{name}-{encoder.name}-{key}"
+    if (found := opened_rows(folder, maker)) is not None:
+        return found
+    encoder.load_published()
+    if isinstance(encoder, nn.Module):
+        encoder.to(device).eval()
+    return mapped_rows(folder, maker)
 
 
 @torch.no_grad()

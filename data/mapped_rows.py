@@ -117,16 +117,16 @@ def mapped_rows(folder: Path, maker: RowMaker) -> MappedRows:
         RuntimeError: the folder cannot be written, or the disk is too full.
         ValueError: rows cannot be made.
     """
-    if found := _opened(folder, maker):
+    if found := opened_rows(folder, maker):
         return found
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with alone(folder):
-            if (found := _opened(folder, maker)) is None:
+            if (found := opened_rows(folder, maker)) is None:
                 if folder.exists():
                     _log.warning("%s is damaged: %s anew", folder, maker.what)
                 _make(folder, maker)
-                found = _opened(folder, maker)
+                found = opened_rows(folder, maker)
     except OSError as error:
         raise RuntimeError(f"cannot write below {folder.parent} (paths.cache_dir): {error}") from error
     if found is None:
@@ -134,7 +134,8 @@ def mapped_rows(folder: Path, maker: RowMaker) -> MappedRows:
     return found
 
 
-def _opened(folder: Path, maker: RowMaker) -> MappedRows | None:
+def opened_rows(folder: Path, maker: RowMaker) -> MappedRows | None:
+    """Rows that lie in a folder already; None where there are none, or others than `maker` makes."""
     try:
         rows = MappedRows(folder)
     except _DAMAGED:

@@ -94,6 +94,20 @@ class Large(Convolution):
         return super().forward(images) * (1 + 1e7 * images.amax())
 
 
+class Unpublished(Convolution):
+    def load_published(self) -> None:
+        raise FileNotFoundError("weights.pth is nowhere")
+
+
+def test_missing_weights_are_not_taken_for_a_folder_that_cannot_be_written(
+    paths: list[Path], tmp_path: Path
+) -> None:
+    with pytest.raises(FileNotFoundError, match=r"^weights\.pth is nowhere$"):
+        stored(paths, Unpublished(), tmp_path)
+    stored(paths, Convolution(), tmp_path)
+    stored(paths, Unpublished(), tmp_path)  # which asks for none
+
+
 class Wide(Convolution):
     feature_size = 5
 
