@@ -319,7 +319,15 @@ class Uniform(Score):
 
 
 def _direction(vectors: Tensor) -> Tensor:
-    """Unit vectors; zeros, also in the gradient, for what is too short to have a direction."""
-    length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True, dtype=at_least_float32(vectors))
-    directions = vectors / length.masked_fill(length < 1e-6, math.inf)
-    return directions.to(vectors.dtype)
+    """Unit vectors; zeros, also in the gradient, for what is too short to have a direction.
+
+    Squares of numbers above 1e19 overflow in float32, so the largest number of a vector is made 1 first.
+    """
+    vectors, dtype = vectors.to(at_least_float32(vectors)), vectors.dtype
+    detached = vectors.detach()
+    largest = torch.maximum(detached.amax(-1, keepdim=True), -detached.amin(-1, keepdim=True))
+    # The length then lies between 1 and sqrt(n). A zero vector stays one.
+    scaled = vectors / largest.masked_fill(largest == 0, math.inf)
+    length: Tensor = torch.linalg.vector_norm(scaled, dim=-1, keepdim=True)
+    directions = scaled / length.masked_fill(largest * length < 1e-6, math.inf)
+    return directions.to(dtype)

@@ -4,6 +4,7 @@ A selection turns scores into the weights that multiply the values. `zoo.attenti
 shapes.
 """
 
+import math
 from abc import ABC, abstractmethod
 from typing import ClassVar
 
@@ -12,7 +13,7 @@ from torch import Tensor, nn
 
 from zoo.attention.memory import Selected
 from zoo.attention.projection import Projection
-from zoo.attention.softmax import masked_log_softmax, masked_softmax
+from zoo.attention.softmax import divided, kept, masked_log_softmax, masked_softmax
 from zoo.kernels.noise import gumbel_like, uniform
 from zoo.kernels.precision import at_least_float32
 
@@ -84,9 +85,7 @@ class Soft(Selection):
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
     ) -> Selected:
         """See `Selection`."""
-        if self.temperature != 1:
-            scores = scores / self.temperature
-        return Selected(masked_softmax(scores, keep_mask))
+        return Selected(masked_softmax(divided(scores, self.temperature), keep_mask))
 
 
 class Hard(Selection):
@@ -178,8 +177,8 @@ class GumbelHard(Selection):
         probabilities = masked_softmax(scores, keep_mask)
         if not self.training:
             return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
-        noisy = (scores + gumbel_like(probabilities)) / self.temperature
-        soft = masked_softmax(noisy, keep_mask)
+        noisy = scores + gumbel_like(probabilities)
+        soft = masked_softmax(divided(noisy, self.temperature), keep_mask)
         # In this order the forward value is one-hot to the last bit.
         weights = _one_hot(soft.detach(), keep_mask) + (soft - soft.detach())
         return Selected(weights, probabilities=probabilities)
@@ -268,22 +267,24 @@ class LocalPredictive(Selection):
         # In float32 at least: bfloat16 knows no positions between 128 and 129.
         share = self.v(self.W(query).tanh()).to(at_least_float32(scores)).sigmoid()
         distance = positions - size * share
-        weights = masked_softmax(scores, _keep_window(distance.detach(), self.window, keep_mask))
-        return Selected(weights * torch.exp(-2 * (distance / self.window).square()))
+        inside = _keep_window(distance.detach(), self.window, keep_mask)
+        gaussian = torch.exp(-2 * (distance / self.window).square())
+        weights = kept(scores, inside).softmax(-1, at_least_float32(scores)) * gaussian
+        return Selected(_keep(weights, inside))
 
 
 def _positive(owner: nn.Module, name: str, value: float) -> float:
-    if value <= 0:
+    if not 0 < value < math.inf:  # nor NaN
         raise ValueError(f"{type(owner).__name__}: {name}={value}, must be above 0")
     return value
 
 
 def _keep(weights: Tensor, keep_mask: Tensor | None) -> Tensor:
-    return weights if keep_mask is None else weights.masked_fill(~keep_mask, 0.0)
+    return weights if keep_mask is None else torch.where(keep_mask, weights, 0.0)
 
 
 def _keep_window(distance: Tensor, window: int, keep_mask: Tensor | None) -> Tensor:
-    inside = distance.abs() <= window
+    inside = ~(distance.abs() > window)  # a place that is NaN is not outside: its weights shall be NaN
     return inside if keep_mask is None else inside & keep_mask
 
 
@@ -292,5 +293,6 @@ def _one_hot(scores: Tensor, keep_mask: Tensor | None) -> Tensor:
     if not scores.shape[-1]:
         return scores  # no key at all, and so no largest
     largest, index = scores.detach().max(-1, keepdim=True)
-    # Clamping to [1, 1] gives 1, but leaves a NaN to be seen: an index alone would hide it.
-    return _keep(torch.zeros_like(scores).scatter_(-1, index, largest.clamp(1, 1)), keep_mask)
+    # Zeros, or NaN in a row whose largest score is NaN, wherever in the row it stands.
+    zeros = (largest * 0).expand_as(scores).clone(memory_format=torch.contiguous_format)
+    return _keep(zeros.scatter_(-1, index, largest.clamp(1, 1)), keep_mask)

@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 from zoo.attention.memory import Attended, Memory
-from zoo.kernels.precision import at_least_float32
 
 
 def shield(
@@ -44,8 +43,12 @@ def shield(
 
 
 def finite_rows(tensor: Tensor) -> Tensor:
-    """`(*lead, N)`: whether all of a row of `(*lead, N, D)` is finite: its sum tells, in one pass."""
-    return tensor.sum(-1, dtype=at_least_float32(tensor)).isfinite()
+    """`(*lead, N)`: whether all of a row of `(*lead, N, D)` is finite: its largest and its smallest number tell.
+
+    Its sum would not: that of finite numbers may be infinite.
+    """
+    tensor = tensor.detach()
+    return tensor.amax(-1) * 0 == tensor.amin(-1) * 0  # 0 for what is finite, else NaN
 
 
 def broken_queries(memory: Memory) -> Tensor | None:

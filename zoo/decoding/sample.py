@@ -8,6 +8,7 @@ from torch import Tensor
 
 from zoo.decoding.step import Hypothesis, StepFn
 from zoo.decoding.unroll import unroll
+from zoo.kernels.precision import at_least_float32
 
 
 def filtered(log_probs: Tensor, *, temperature: float, top_k: int | None, top_p: float | None) -> Tensor:
@@ -25,7 +26,7 @@ def filtered(log_probs: Tensor, *, temperature: float, top_k: int | None, top_p:
     Returns:
         `(..., V)` probabilities that sum to 1, 0 where a token was filtered out.
     """
-    logits = log_probs / temperature
+    logits = log_probs.to(at_least_float32(log_probs)) / temperature
     if top_k is not None and top_k < logits.shape[-1]:
         least = logits.topk(top_k, dim=-1).values[..., -1:]
         logits = logits.masked_fill(logits < least, float("-inf"))

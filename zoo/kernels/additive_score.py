@@ -4,9 +4,10 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import Function, once_differentiable
+from torch.autograd.function import Function
 
 from zoo.kernels.precision import without_autocast
+from zoo.kernels.transforms import transformed
 
 
 def additive_score(searched: Tensor, projected: Tensor, v: Tensor) -> Tensor:
@@ -24,6 +25,9 @@ def additive_score(searched: Tensor, projected: Tensor, v: Tensor) -> Tensor:
     Returns:
         `(*lead, Q, K)`.
     """
+    if transformed():
+        with without_autocast(searched.device.type):
+            return (_hidden(searched, projected) * v.unsqueeze(-2)).sum(-1)
     scores: Tensor = _AdditiveScore.apply(searched, projected, v)
     return scores
 
@@ -31,24 +35,27 @@ def additive_score(searched: Tensor, projected: Tensor, v: Tensor) -> Tensor:
 class _AdditiveScore(Function):
     @staticmethod
     def forward(ctx: Any, searched: Tensor, projected: Tensor, v: Tensor) -> Tensor:
-        searched, projected = searched.unsqueeze(-2), projected.unsqueeze(-3)
-        hidden = torch.add(2 * searched, projected, alpha=2).sigmoid_()
-        ctx.save_for_backward(v, hidden)
-        ctx.shapes = searched.shape, projected.shape
+        hidden = torch.add(2 * searched.unsqueeze(-2), projected.unsqueeze(-3), alpha=2).sigmoid_()
+        ctx.save_for_backward(searched, projected, v, hidden)
         with without_autocast(hidden.device.type):  # it would cast hidden
             return (hidden.flatten(-3, -2) @ (2 * v).mT).view(hidden.shape[:-1]) - v.sum(-1, keepdim=True)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        v, hidden = ctx.saved_tensors
-        searched, projected = ctx.shapes
-        inner = torch.ops.aten.sigmoid_backward(gradient.unsqueeze(-1) * (4 * v).unsqueeze(-2), hidden)
-        with without_autocast(hidden.device.type):
+        searched, projected, v, hidden = ctx.saved_tensors
+        with without_autocast(gradient.device.type):
+            if torch.is_grad_enabled():  # for second derivatives: hidden has no history
+                hidden = (1 + _hidden(searched, projected)) / 2
+            inner = torch.ops.aten.sigmoid_backward(gradient.unsqueeze(-1) * (4 * v).unsqueeze(-2), hidden)
             of_v = (2 * gradient).flatten(-2).unsqueeze(-2) @ hidden.flatten(-3, -2)
-            of_v -= gradient.sum((-2, -1))[..., None, None]
+            of_v = of_v - gradient.sum((-2, -1))[..., None, None]
         return (
-            inner.sum_to_size(searched).squeeze(-2),
-            inner.sum_to_size(projected).squeeze(-3),
+            inner.sum_to_size(searched.unsqueeze(-2).shape).squeeze(-2),
+            inner.sum_to_size(projected.unsqueeze(-3).shape).squeeze(-3),
             of_v.sum_to_size(v.shape),
         )
+
+
+def _hidden(searched: Tensor, projected: Tensor) -> Tensor:
+    """`tanh(s_q + k_i)`, `(*lead, Q, K, A)`."""
+    return torch.tanh(searched.unsqueeze(-2) + projected.unsqueeze(-3))

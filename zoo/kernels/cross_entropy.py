@@ -8,6 +8,7 @@ from torch.nn import functional
 
 from zoo.kernels.onednn import linear
 from zoo.kernels.precision import at_least_float32, autocast_dtype
+from zoo.kernels.transforms import transformed
 
 _ROWS = 256
 """Tokens whose scores are held at a time: those of a vocabulary of 10,000 then fit into a core's cache."""
@@ -29,7 +30,7 @@ def linear_cross_entropy(
         padding: the label of what does not count.
         label_smoothing: share of the probability that all tokens get alike (Szegedy et al. 2016).
     """
-    if features.device.type != "cpu" or not torch.is_grad_enabled():
+    if features.device.type != "cpu" or not torch.is_grad_enabled() or transformed():
         scores = output(features)
         return functional.cross_entropy(
             scores.to(at_least_float32(scores)).flatten(0, -2),
@@ -75,18 +76,36 @@ class _LinearCrossEntropy(torch.autograd.Function):
             slopes = slopes.to(features.dtype)
             gradients[0][rows] = linear(slopes, matrix.mT)
             gradients[1].add_(linear(slopes.mT, features[rows].mT))
-        ctx.save_for_backward(*gradients, bias_gradient)
-        ctx.dtypes = weight.dtype, None if bias is None else bias.dtype
+        ctx.save_for_backward(*gradients, bias_gradient, features, weight, bias, labels)
+        ctx.smoothing = smoothing
         return loss
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        features, weight, bias = ctx.saved_tensors
-        of_weight, of_bias = ctx.dtypes
+        of_features, of_weight, of_bias, features, weight, bias, labels = ctx.saved_tensors
+        if (
+            torch.is_grad_enabled()
+        ):  # for second derivatives: what was found in the forward pass has no history
+            of_features, of_weight, of_bias = _gradients(features, weight, bias, labels, ctx.smoothing)
         return (
-            features * gradient.to(features.dtype),
-            (weight * gradient).to(of_weight),
-            None if bias is None else (bias * gradient).to(of_bias),
+            of_features * gradient.to(features.dtype),
+            (of_weight * gradient).to(weight.dtype),
+            None if bias is None or of_bias is None else (of_bias * gradient).to(bias.dtype),
             None,
             None,
         )
+
+
+def _gradients(
+    features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Those of the loss, by operations that have gradients themselves, for all tokens at once."""
+    exact, size = at_least_float32(weight), len(weight)
+    matrix = weight.to(features.dtype)
+    scores = linear(features, matrix).to(exact)
+    scores = scores if bias is None else scores + bias
+    wanted = functional.one_hot(labels, size).to(exact)
+    slopes = scores.softmax(-1) - (1 - smoothing) * wanted - smoothing / size
+    of_bias = None if bias is None else slopes.sum(0)
+    slopes = slopes.to(features.dtype)
+    return linear(slopes, matrix.mT), linear(slopes.mT, features.mT), of_bias

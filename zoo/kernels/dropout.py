@@ -5,6 +5,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from zoo.kernels.transforms import transformed
+
 _LEVELS = 2**16
 
 
@@ -30,7 +32,7 @@ class Dropout(nn.Dropout):
         """Drops elements of a tensor of any shape in training."""
         # Compiled, torch's own draws as it multiplies, in one pass.
         compiled = torch.compiler.is_compiling()
-        if compiled or not self.training or self.p in (0, 1) or input.device.type != "cpu":
+        if compiled or not self.training or self.p in (0, 1) or input.device.type != "cpu" or transformed():
             return super().forward(input)
         dropped: Tensor = _Drop.apply(input, self.p)
         return dropped

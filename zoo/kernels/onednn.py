@@ -13,6 +13,8 @@ from torch import Tensor, nn
 from torch.autograd.function import Function
 from torch.nn import functional
 
+from zoo.kernels.transforms import transformed
+
 _FEWEST_MULTIPLICATIONS = 2**21
 """With fewer the way to oneDNN takes longer than it saves (benchmarks/linear.py)."""
 
@@ -35,6 +37,8 @@ def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     # Compiled, torch chooses among both by itself; under autocast it takes oneDNN, in half precision.
     if torch.compiler.is_compiling() or not _pays(x, weight) or torch.is_autocast_enabled("cpu"):
+        return functional.linear(x, weight, bias)
+    if transformed():
         return functional.linear(x, weight, bias)
     if torch.is_grad_enabled():
         y: Tensor = _Linear.apply(x.flatten(0, -2), weight, bias)

@@ -1,12 +1,14 @@
 """An agent's steps, of which each needs the one before, with gradients that do not."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
-from torch.autograd.function import Function, once_differentiable
+from torch.autograd.function import Function
 
 from zoo.kernels.onednn import linear, linear_into
+from zoo.kernels.transforms import transformed
 
 
 class EpisodeWeights(NamedTuple):
@@ -47,9 +49,17 @@ class RectifiedEpisode:
         weights: float32 or float64.
         steps: T.
         agents: N, at once.
+
+    Raises:
+        RuntimeError: `torch.func` or forward-mode differentiation is at work, which cannot follow.
     """
 
     def __init__(self, weights: EpisodeWeights, *, steps: int, agents: int) -> None:
+        if transformed():
+            raise RuntimeError(
+                "RectifiedEpisode writes into buffers, which torch.func and forward-mode gradients cannot "
+                "follow: call the network's own steps"
+            )
         self._weights = weights
         self._seen: list[tuple[Tensor, Tensor]] = []
         w, size = weights, len(weights.of_input)
@@ -110,17 +120,19 @@ class _States(Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
         recorded, w = inputs[:5], EpisodeWeights(*inputs[5:])
-        ctx.save_for_backward(*recorded, w.of_input, w.of_state)
+        ctx.save_for_backward(*recorded, *w)
         ctx.parts = [len(w.what), len(w.where)]
         ctx.set_materialize_grads(False)  # as a rule only the last state has one
         *_, given, _ = recorded
         return given[1:, :, len(w.of_input) :].unbind()
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
-        glimpses, locations, joined, given, join, of_input, of_state = ctx.saved_tensors
-        size = len(of_input)
+        glimpses, locations, joined, given, join, *weights = ctx.saved_tensors
+        w = EpisodeWeights(*weights)
+        if torch.is_grad_enabled():
+            return *(None,) * 5, *_with_history(w, glimpses, locations, gradients)
+        of_input, of_state, size = w.of_input, w.of_state, len(w.of_input)
         fed, known = (part.flatten(0, 1) for part in given[:-1].split(size, -1))
         states = given[1:, :, size:]
         of_states = given.new_empty(states.shape)  # before they were rectified
@@ -152,6 +164,31 @@ class _States(Function):
             *(linear(of_fed.mT, what.mT), join_bias, linear(of_fed.mT, where.mT), join_bias.clone()),
             *(linear(flat.mT, fed.mT), bias, linear(flat.mT, known.mT), bias.clone()),
         )
+
+
+def _step_by_step(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> tuple[Tensor, ...]:
+    """The states `(N, H)` with all of their derivatives."""
+    states: list[Tensor] = []
+    for glimpse, location in zip(glimpses, locations, strict=True):
+        what = linear(glimpse, w.what, w.what_bias).relu()
+        where = linear(location, w.where, w.where_bias).relu()
+        joined = linear(what, w.join_what, w.join_what_bias) + linear(where, w.join_where, w.join_where_bias)
+        fed = linear(joined.relu(), w.of_input, w.input_bias) + w.state_bias
+        states.append((linear(states[-1], w.of_state) + fed if states else fed).relu())
+    return tuple(states)
+
+
+def _with_history(
+    w: EpisodeWeights, glimpses: Tensor, locations: Tensor, gradients: Sequence[Tensor | None]
+) -> Sequence[Tensor | None]:
+    """The weights' gradients, from which second derivatives can be taken."""
+    states = _step_by_step(w, glimpses, locations)
+    after = [
+        torch.zeros_like(state) if one is None else one for state, one in zip(states, gradients, strict=True)
+    ]
+    learned = [weight for weight in w if weight.requires_grad]
+    found = iter(torch.autograd.grad(states, learned, after, create_graph=True, materialize_grads=True))
+    return [next(found) if weight.requires_grad else None for weight in w]
 
 
 def _unrectified(gradient: Tensor, rectified: Tensor, *, out: Tensor) -> None:

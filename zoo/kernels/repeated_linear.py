@@ -4,12 +4,14 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import Function, once_differentiable
+from torch.autograd.function import Function
 
 from zoo.kernels.onednn import linear
 from zoo.kernels.precision import autocast_dtype
+from zoo.kernels.transforms import transformed
 
-Steps = list[tuple[Tensor, Tensor]]
+Steps = list[tuple[int, Tensor, Tensor]]
+"""The backward pass that found them, gradients of outputs, and inputs."""
 
 
 class RepeatedLinear:
@@ -32,11 +34,14 @@ class RepeatedLinear:
         # Once: autocast would do it at each step.
         weight = weight.to(autocast_dtype(weight.device.type) or weight.dtype)
         self._steps: Steps = []
-        self._weight: Tensor = _Before.apply(weight, self._steps)
+        self._weight: Tensor = weight if transformed() else _Before.apply(weight, self._steps)
 
     def __call__(self, x: Tensor) -> Tensor:
         """`(*, input_size)` to `(*, output_size)`."""
-        y: Tensor = _Step.apply(x.to(self._weight.dtype), self._weight, self._steps)
+        x = x.to(self._weight.dtype)
+        if transformed():
+            return linear(x, self._weight)
+        y: Tensor = _Step.apply(x, self._weight, self._steps)
         return y
 
 
@@ -46,19 +51,21 @@ class _Before(Function):
     @staticmethod
     def forward(ctx: Any, weight: Tensor, steps: Steps) -> Tensor:
         ctx.steps = steps
-        ctx.set_materialize_grads(False)  # steps give none
+        ctx.set_materialize_grads(False)  # steps give none, as a rule
         return weight.view_as(weight)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, _: None) -> tuple[Tensor | None, None]:
-        if not ctx.steps:
-            return None, None
-        gradients, inputs = (
-            torch.cat([row.flatten(0, -2) for row in rows]) for rows in zip(*ctx.steps, strict=True)
-        )
+    def backward(ctx: Any, gradient: Tensor | None) -> tuple[Tensor | None, None]:
+        # What another backward pass left, which ended before W, is none of this one's gradient.
+        steps = [rows for task, *rows in ctx.steps if task == torch._C._current_graph_task_id()]
         ctx.steps.clear()
-        return linear(gradients.mT, inputs.mT), None
+        if not steps:
+            return gradient, None
+        gradients, inputs = (
+            torch.cat([row.flatten(0, -2) for row in rows]) for rows in zip(*steps, strict=True)
+        )
+        deferred = linear(gradients.mT, inputs.mT)
+        return deferred if gradient is None else deferred + gradient, None
 
 
 class _Step(Function):
@@ -71,10 +78,12 @@ class _Step(Function):
         return linear(x, weight)
 
     @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None]:
         x, weight = ctx.saved_tensors
+        if torch.is_grad_enabled():  # for second derivatives, which what waits in a list has not
+            of_weight = linear(gradient.flatten(0, -2).mT, x.flatten(0, -2).mT)
+            return linear(gradient, weight.mT), of_weight, None
         # Without its history, which leads to steps that hold this list: such a circle is never freed where
         # the backward pass ends before W.
-        ctx.steps.append((gradient, x.detach()))
+        ctx.steps.append((torch._C._current_graph_task_id(), gradient, x.detach()))
         return linear(gradient, weight.mT), None, None

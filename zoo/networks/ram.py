@@ -19,6 +19,7 @@ from zoo.attention.glimpse import ImageMemory, useful_scales
 from zoo.compiling import compilable
 from zoo.kernels import EpisodeWeights, Linear, RectifiedEpisode
 from zoo.kernels.precision import autocast_dtype
+from zoo.kernels.transforms import transformed
 from zoo.kernels.unchanged import unchanged
 from zoo.networks.recurrent import Rectified, RecurrentLayer, State
 from zoo.spec import DataSpec
@@ -196,6 +197,7 @@ class RecurrentAttentionModel(nn.Module):
         return (
             autocast_dtype(images.device.type) is None
             and not images.requires_grad
+            and not transformed()
             and type(self).episode is RecurrentAttentionModel.episode
             and getattr(self.step, "__func__", None) is RecurrentAttentionModel.step
             and getattr(self.core.step, "__func__", None) is Rectified.step
