@@ -129,10 +129,11 @@ class Hard(Selection):
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
     ) -> Selected:
         """See `Selection`; samples from `zoo.kernels.noise`."""
+        if not (self.training or self.sample_at_test):
+            probabilities = masked_softmax(scores, keep_mask)
+            return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
         log_probabilities = masked_log_softmax(scores, keep_mask)
         probabilities = _keep(log_probabilities.exp(), keep_mask)
-        if not (self.training or self.sample_at_test):
-            return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
         # The largest of log p_i + Gumbel noise is a sample of p: no sync, and no error for an empty row.
         noisy = log_probabilities.detach() + gumbel_like(log_probabilities)
         weights = _one_hot(noisy, keep_mask)

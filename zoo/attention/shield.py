@@ -43,9 +43,9 @@ def shield(
 
 
 def finite_rows(tensor: Tensor) -> Tensor:
-    """`(*lead, N)`: whether all of a row of `(*lead, N, D)` is finite: its largest and its smallest number tell.
+    """`(*lead, N)`: whether all of a row of `(*lead, N, D)` is finite.
 
-    Its sum would not: that of finite numbers may be infinite.
+    The largest and the smallest number tell; the sum would not, since that of finite numbers may be infinite.
     """
     tensor = tensor.detach()
     return tensor.amax(-1) * 0 == tensor.amin(-1) * 0  # 0 for what is finite, else NaN

@@ -25,6 +25,9 @@ from torch import Tensor
 
 from zoo.kernels.precision import at_least_float32
 
+_IMPOSSIBLE = -1000.0
+"""The smallest logarithm of a probability: that of a lower one is 0 in float64, too."""
+
 
 def masked_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
     """Weights that sum to one over the kept keys: `exp(e_i) / sum_j exp(e_j)`; the rule stands above.
@@ -43,15 +46,14 @@ def masked_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
 
 
 def masked_log_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
-    """Logarithms of `masked_softmax`; the smallest finite number stands in for minus infinity.
+    """Logarithms of `masked_softmax`; -1000 stands for all that are smaller, as those of masked keys.
 
-    So the product with a weight of zero is zero, and not NaN. A row that keeps no key holds the uniform
-    distribution: only the caller knows what it should mean.
+    So the product with a weight of zero is zero and not NaN, whatever gradient comes back to it. A row that
+    keeps no key holds the uniform distribution: only the caller knows what it should mean.
     """
     if keep_mask is not None:
         scores = kept(scores, keep_mask)
-    logarithms = scores.log_softmax(-1, at_least_float32(scores))
-    return logarithms.clamp(min=torch.finfo(logarithms.dtype).min)
+    return scores.log_softmax(-1, at_least_float32(scores)).clamp(min=_IMPOSSIBLE)
 
 
 def divided(scores: Tensor, temperature: float) -> Tensor:
@@ -62,8 +64,8 @@ def divided(scores: Tensor, temperature: float) -> Tensor:
 def kept(scores: Tensor, keep_mask: Tensor) -> Tensor:
     """Scores whose softmax over all keys is that over the kept ones: minus infinity stands for masked ones.
 
-    A row that keeps none is zeros instead: of minus infinities alone a softmax is 0/0, in the backward pass too, where torch's anomaly detection
-    would find it.
+    A row that keeps none is zeros instead: of minus infinities alone a softmax is 0/0, in the
+    backward pass too, where torch's anomaly detection would find it.
     """
     masked = torch.where(keep_mask.any(-1, keepdim=True), -math.inf, 0.0).to(scores.dtype)
     return torch.where(keep_mask, scores, masked)
