@@ -182,6 +182,49 @@ def test_cosine_of_nothing_is_zero_with_no_gradient() -> None:
         assert (tensor == 0).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_cosine_of_huge_vectors_is_that_of_their_directions(dtype: torch.dtype) -> None:
+    """Their squares are more than the dtype holds, and gradients shrink as the vectors grow."""
+    score = Cosine(query_size=4, key_size=4, strength_from_query=False).to(dtype)
+    signs = torch.tensor([[[1.0, 1, 1, 1], [1, -1, 1, -1], [0, 0, 0, -1], [0.5, 0, 0, 0]]]).to(dtype)
+    exact = Cosine(query_size=4, key_size=4, strength_from_query=False).double()
+    expected = exact(signs.double(), exact.project_keys(signs.double()))
+    for size in (1.0, 1e3, 1e20, 1e37, 0.9 * torch.finfo(dtype).max):
+        if size > torch.finfo(dtype).max:
+            continue
+        query, keys = ((signs * size).requires_grad_() for _ in range(2))
+        scores = score(query, score.project_keys(keys))
+        torch.testing.assert_close(scores.double(), expected, rtol=0.02, atol=0.02)
+        scores.square().sum().backward()
+        for tensor in (query, keys):
+            assert tensor.grad.isfinite().all()
+            assert tensor.grad.abs().max() < 100 / size
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
+def test_cosine_of_what_is_too_short_to_have_a_direction_is_zero(dtype: torch.dtype) -> None:
+    score = Cosine(query_size=4, key_size=4).to(dtype)
+    some = torch.ones(1, 1, 4, dtype=dtype)
+    for size in (0.0, 4e-7, 1e-20, 1e-30, torch.finfo(dtype).tiny / 4):
+        if dtype == torch.float16 and size == torch.finfo(dtype).tiny / 4:
+            continue  # 1.5e-5, which has a direction
+        keys = torch.full((1, 2, 4), size, dtype=dtype, requires_grad=True)
+        scores = score(some, score.project_keys(keys))
+        scores.sum().backward()
+        assert not scores.any()
+        assert not keys.grad.any()
+
+
+def test_cosine_of_a_broken_vector_is_not_hidden() -> None:
+    score = Cosine(query_size=4, key_size=4).double()
+    for broken in (math.nan, math.inf, -math.inf):
+        keys = torch.ones(1, 2, 4).double()
+        keys[0, 1, 2] = broken
+        scores = score(torch.ones(1, 1, 4).double(), score.project_keys(keys))
+        assert scores[..., 0].isfinite().all()
+        assert scores[..., 1].isnan().all()
+
+
 def test_location_sees_no_key_and_has_a_last_position() -> None:
     score = Location(query_size=4, key_size=6, maximum_length=5)
     assert score.project_keys(torch.randn(2, 5, 6)).shape == (2, 5, 0)

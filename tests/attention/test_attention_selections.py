@@ -43,7 +43,7 @@ def test_soft_divides_by_the_temperature(temperature: float) -> None:
 
 
 @pytest.mark.parametrize("kind", [Soft, GumbelHard])
-@pytest.mark.parametrize("temperature", [0.0, -1.0])
+@pytest.mark.parametrize("temperature", [0.0, -1.0, math.nan, math.inf])
 def test_a_temperature_is_above_zero(kind: type[Selection], temperature: float) -> None:
     with pytest.raises(ValueError, match=f"{kind.__name__}: temperature={temperature}, must be above 0"):
         kind(query_size=SIZE, temperature=temperature)
@@ -220,6 +220,21 @@ def test_local_predictive_keeps_positions_apart_in_half_precision() -> None:
     torch.nn.init.zeros_(selection.v.weight)
     weights = selection(torch.zeros(1, 1, 602).bfloat16(), torch.zeros(1, 1, SIZE).bfloat16()).weights
     assert weights[0, 0].nonzero().flatten().tolist() == [300, 301, 302]
+
+
+def test_local_predictive_hides_no_query_that_is_broken() -> None:
+    """Its reading is NaN, but of what is masked, and of nothing: that stays zero."""
+    selection = LocalPredictive(query_size=SIZE, window=2).double()
+    query = randn(1, 3, SIZE)
+    query[:, 1:] = torch.nan
+    mask = torch.ones(1, 3, KEYS, dtype=torch.bool)
+    mask[..., 0] = False
+    mask[:, 2] = False
+    weights = selection(torch.zeros(1, 3, KEYS).double(), query, mask).weights
+    assert weights[:, 0].isfinite().all()
+    assert weights[:, 1, 1:].isnan().all()
+    assert not weights[:, 1, 0].any()
+    assert not weights[:, 2].any()
 
 
 def mixed(scores: Tensor, mask: Tensor | None = None, soft_share: float = 0.5) -> tuple[Selected, Tensor]:
