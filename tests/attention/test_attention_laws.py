@@ -405,6 +405,24 @@ def test_without_values_the_keys_are_read(score: str, selection: str) -> None:
     equal(memory.values, keys)
 
 
+@every_combination
+def test_torch_func_reads_and_differentiates_the_same(score: str, selection: str) -> None:
+    attention = build(score, selection)
+    mask = lengths_mask()
+
+    def read(query: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+        return attention(query, attention.prepare(keys, values, mask)).context
+
+    given = inputs(2)
+    together = read(*given, mask)
+    equal(torch.func.vmap(read)(*given, mask), together)
+    own = [leaf(part) for part in given]
+    read(*own, mask).square().sum().backward()
+    slopes = torch.func.grad(lambda *parts: read(*parts).square().sum(), argnums=(0, 1, 2))(*given, mask)
+    for slope, part in zip(slopes, own, strict=True):
+        equal(slope, torch.zeros_like(part) if part.grad is None else part.grad)
+
+
 def dot_attention() -> Attention:
     return build("dot", "soft")
 

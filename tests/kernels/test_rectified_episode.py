@@ -66,6 +66,36 @@ def test_states_and_gradients_are_those_of_the_steps(steps: int, of: str) -> Non
         torch.testing.assert_close(other, one, rtol=1e-12, atol=1e-12, msg=partial("{}: {}".format, name))
 
 
+@pytest.mark.parametrize("steps", [1, 3])
+def test_second_derivatives_are_those_of_the_steps(steps: int) -> None:
+    """Of the last state alone, too, whose gradient is a constant."""
+    generator = torch.Generator().manual_seed(2)
+    glimpses = torch.rand(steps, N, G, generator=generator).double()
+    locations = torch.rand(steps, N, 2, generator=generator).double()
+    found = []
+    for run in (plain, at_once):
+        w = weights()
+        w.where.requires_grad_(False)
+        learned = [part for part in w if part.requires_grad]
+        for loss in (
+            run(w, glimpses, locations)[-1].sum(),
+            torch.stack([*run(w, glimpses, locations)]).sin().sum(),
+        ):
+            firsts = torch.autograd.grad(loss, learned, create_graph=True, materialize_grads=True)
+            sum(first.square().sum() for first in firsts).backward()
+        found.append([part.grad for part in learned])
+    for one, other in zip(*found, strict=True):
+        torch.testing.assert_close(other, one, rtol=1e-10, atol=1e-10)
+
+
+def test_what_cannot_follow_an_episode_is_told_so() -> None:
+    w = [part.detach() for part in weights()]
+    with pytest.raises(RuntimeError, match="RectifiedEpisode writes into buffers"):
+        torch.func.vmap(lambda *w: RectifiedEpisode(EpisodeWeights(*w), steps=1, agents=N).known())(
+            *(part[None] for part in w)
+        )
+
+
 def test_an_episode_that_is_not_over_has_no_states() -> None:
     episode = RectifiedEpisode(weights(), steps=2, agents=N)
     episode.step(torch.rand(N, G).double(), torch.rand(N, 2).double())

@@ -262,6 +262,33 @@ def test_an_episode_learned_at_once_is_that_of_the_steps(
         torch.testing.assert_close(other, one, rtol=1e-12, atol=1e-12)
 
 
+class Sampling(torch.nn.Module):
+    """A network whose call samples an episode."""
+
+    def __init__(self, network: RecurrentAttentionModel) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.network.recognise(images, sample=True).logits
+
+
+def test_gradients_by_torch_func_are_those_of_autograd() -> None:
+    """It cannot follow an episode that is learned at once, so it is taken step by step."""
+    network, batch = make().double().train(), images().double()
+
+    def loss(parameters: dict[str, Tensor]) -> Tensor:
+        torch.manual_seed(0)
+        logits: Tensor = torch.func.functional_call(Sampling(network), parameters, (batch,))
+        return logits.square().sum()
+
+    parameters = dict(Sampling(network).named_parameters())
+    expected = torch.autograd.grad(loss(parameters), [*parameters.values()], allow_unused=True)
+    found = torch.func.grad(loss)({name: value.detach() for name, value in parameters.items()})
+    for name, one in zip(parameters, expected, strict=True):
+        torch.testing.assert_close(found[name], torch.zeros_like(found[name]) if one is None else one)
+
+
 def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
     class Counting(RecurrentAttentionModel):
         steps = 0

@@ -294,6 +294,6 @@ def _one_hot(scores: Tensor, keep_mask: Tensor | None) -> Tensor:
     if not scores.shape[-1]:
         return scores  # no key at all, and so no largest
     largest, index = scores.detach().max(-1, keepdim=True)
-    # Zeros, or NaN in a row whose largest score is NaN, wherever in the row it stands.
-    zeros = (largest * 0).expand_as(scores).clone(memory_format=torch.contiguous_format)
-    return _keep(zeros.scatter_(-1, index, largest.clamp(1, 1)), keep_mask)
+    chosen = torch.arange(scores.shape[-1], device=scores.device) == index
+    # Clamping to [1, 1] gives 1, but leaves a NaN to be seen, as 0 * NaN does: an index would hide it.
+    return _keep(torch.where(chosen, largest.clamp(1, 1), largest * 0), keep_mask)
