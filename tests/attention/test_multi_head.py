@@ -251,6 +251,25 @@ def test_the_fused_kernel_reads_the_same(
         assert (by_kernel - expected).abs().max() <= allowed
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning")  # torch's own
+@pytest.mark.filterwarnings("error:There is a performance drop:UserWarning")
+def test_torch_func_is_not_led_into_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has no forward mode, and no second derivative."""
+    monkeypatch.setattr("zoo.attention.fused._FEWEST_KEYS_ON_A_CPU", 1)
+    attention = build()
+    query, keys = randn(2, QUERIES, SIZE, seed=3), randn(2, KEYS, SIZE, seed=4)
+
+    def read(query: Tensor, keys: Tensor) -> Tensor:
+        return attention(query, attention.prepare(keys), weights=False).context
+
+    expected = read(query, keys)
+    equal(torch.func.vmap(read)(query, keys), expected)
+    equal(torch.func.jvp(read, (query, keys), (query, keys))[0], expected)
+    second = torch.func.hessian(lambda query: read(query, keys).square().sum())(query)
+    assert second.isfinite().all()
+    assert second.any()
+
+
 def test_the_kernel_is_not_used_where_it_cannot_be(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoo.attention.fused._FEWEST_KEYS_ON_A_CPU", 1)
     for score, selection in COMBINATIONS:

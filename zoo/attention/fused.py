@@ -8,14 +8,15 @@ from zoo.attention.attention import Attention
 from zoo.attention.memory import Memory
 from zoo.attention.selections import Soft
 from zoo.kernels.precision import at_least_float32
+from zoo.kernels.transforms import transformed
 
 _FEWEST_KEYS_ON_A_CPU = 128
 """From here on the kernel is the faster one there (benchmarks/fused_attention.py)."""
 
 
 def is_soft_product(attention: Attention) -> bool:
-    """Whether it is what torch's kernels know: a softmax over products."""
-    return attention.score.is_product and type(attention.selection) is Soft
+    """Whether it is what torch's kernels know: a softmax over products, differentiated in reverse."""
+    return attention.score.is_product and type(attention.selection) is Soft and not transformed()
 
 
 def can_fuse(attention: Attention, memory: Memory) -> bool:
