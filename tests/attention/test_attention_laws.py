@@ -406,6 +406,26 @@ def test_without_values_the_keys_are_read(score: str, selection: str) -> None:
 
 
 @every_combination
+@every_mode
+def test_huge_numbers_are_read_like_any_other(score: str, selection: str, training: bool) -> None:
+    """As long as float32 holds the scores: those of products are squares."""
+    attention = build(score, selection, training=training).float()
+    size = 1e18 if attention.score.is_product else 1e30
+    for mask in (None, lengths_mask(), causal_mask(QUERIES, KEYS)):
+        query, keys, values = (leaf(size * tensor.float()) for tensor in inputs(2))
+        attention.zero_grad()
+        attended = seeded(attention, query, attention.prepare(keys, values, mask))
+        assert all(output.isfinite().all() for output in outputs(attended))
+        attended = attended._replace(context=attended.context / size)
+        sum(output.sum() for output in outputs(attended)).backward()
+        for tensor in (query, keys, values, *attention.parameters()):
+            assert tensor.grad is None or tensor.grad.isfinite().all()
+        if score == "cosine" and selection == "soft" and mask is None:
+            equal(attended.weights.sum(-1), torch.ones(2, QUERIES), 1e-5)
+            assert attended.weights.std(-1).max() > 0.1, "directions are not lost"
+
+
+@every_combination
 def test_torch_func_reads_and_differentiates_the_same(score: str, selection: str) -> None:
     attention = build(score, selection)
     mask = lengths_mask()
