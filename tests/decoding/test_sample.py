@@ -12,6 +12,13 @@ from zoo.decoding.sample import draw, filtered
 LOG = torch.tensor([0.5, 0.25, 0.125, 0.125]).log()
 
 
+def test_a_temperature_divides_what_float32_holds() -> None:
+    """-700 divided by 0.01 is less than float16 holds, for every token."""
+    log_probs = torch.tensor([-700.0, -700.0, -701.0]).half()
+    found = filtered(log_probs, temperature=0.01, top_k=None, top_p=None)
+    torch.testing.assert_close(found, torch.tensor([0.5, 0.5, 0.0]))
+
+
 def test_nothing_filtered_is_the_model_itself() -> None:
     torch.testing.assert_close(filtered(LOG, temperature=1.0, top_k=None, top_p=None), LOG.exp())
 

@@ -15,7 +15,8 @@ Half-precision scores are turned into float32 first, before a temperature divide
 65,504, and a bfloat16's eight bits cannot tell 0.501 from 0.5. What float32 cannot hold is infinite.
 
 Fused kernels (`zoo.attention.fused`, `zoo.attention.flexible`) follow the rule but for one row: of nothing
-but minus infinities they read zeros. To find such a row would take the scores that they never write.
+but minus infinities they read zeros. To find such a row would take the scores that they never write. (Tested
+with those of a CPU; those of a GPU may round scores near the end of float32 to infinity.)
 """
 
 import math
