@@ -108,3 +108,12 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) 
         tmp_path / "one", tmp_path / "two", "--csv", tmp_path / "a.csv"
     )
     assert not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--html", "--markdown"])
+def test_what_is_written_goes_through_a_link(tmp_path: Path, option: str) -> None:
+    make_run(tmp_path / "one")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert _zoo(tmp_path / "one", option, tmp_path / "link").exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").stat().st_size

@@ -141,3 +141,26 @@ def test_one_damaged_run_keeps_no_other_from_being_cleaned(run: Path) -> None:
     assert result.exit_code == 1
     assert f"left alone: {other}/status.json is not a run's status" in result.stderr
     assert not (run / "checkpoints" / "last.ckpt").exists()
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "checkpoints/last.ckpt"])
+def test_clean_never_leaves_a_runs_folder(run: Path, tmp_path: Path, name: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for file in ("last.ckpt", "x.tmp"):
+        (elsewhere / file).touch()
+    if name == "checkpoints":
+        (run / name).rmdir()
+    (run / name).symlink_to(elsewhere if name == "checkpoints" else elsewhere / "last.ckpt")
+    result = _zoo("clean", run)
+    assert result.exit_code == 1
+    assert f"left alone: {run / name} is a link to {elsewhere}" in result.stderr
+    assert len(list(elsewhere.iterdir())) == 2
+
+
+def test_clean_leaves_a_folder_alone_that_is_called_like_half_a_file(run: Path) -> None:
+    (run / "x.tmp").mkdir()
+    (run / "y.tmp").touch()
+    assert _zoo("clean", run).exit_code == 0
+    assert (run / "x.tmp").is_dir()
+    assert not (run / "y.tmp").exists()

@@ -284,6 +284,11 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         {"callbacks__last__folder": "/x"},
         "callbacks.last.folder: must be paths.run_dir, got '/x'",
     ),
+    ({"logger__metrics__path": "/x.csv"}, "logger.metrics.path: must be metrics.csv in paths.run_dir, got"),
+    ({"logger__wandb__folder": "/x"}, "logger.wandb.folder: must be paths.run_dir, got '/x'"),
+    ({"logger__wandb__wandb_dir": "/x"}, "logger.wandb.wandb_dir: must be paths.wandb_dir, got '/x'"),
+    ({"data__cache_dir": "/x"}, "data.cache_dir: must lie in one of the folders of paths, got '/x'"),
+    ({"data__cache_dir": "x"}, "data.cache_dir: must lie in one of the folders of paths, got 'x'"),
     (
         {"callbacks__best": {"_target_": "zoo.callbacks.StepAxis"}},
         "callbacks.best: is a StepAxis: every run needs this ModelCheckpoint",

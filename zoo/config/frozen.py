@@ -83,6 +83,11 @@ def write_config(path: Path, config: Config) -> None:
     write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
+def folder_of(path: Path) -> Path:
+    """The run's folder, of its config.yaml: where that lies, even if it is a link to another run's."""
+    return path.parent.resolve()
+
+
 def thaw(path: Path) -> tuple[list[str], Config]:
     """Reads a config.yaml, whose folder becomes the run's.
 
@@ -92,7 +97,7 @@ def thaw(path: Path) -> tuple[list[str], Config]:
     Raises:
         ConfigError: it is missing, or not the configuration of a run.
     """
-    folder = path.resolve().parent
+    folder = folder_of(path)
     try:
         composed = OmegaConf.load(path)
         overrides = StatusFile(folder).read().overrides if StatusFile(folder).path.exists() else []
@@ -110,7 +115,7 @@ def require_unused(path: Path) -> None:
     Raises:
         ConfigError: says what became of that run.
     """
-    folder = path.resolve().parent
+    folder = folder_of(path)
     if StatusFile(folder).path.exists() and (state := StatusFile(folder).read().state) is not State.QUEUED:
         used = f"its folder holds a run ({state}); `zoo resume` goes on with it, `zoo rerun` repeats it"
         raise ConfigError([Problem(str(folder / FILE), used)])

@@ -85,6 +85,11 @@ def fits(value: Any, annotation: Any) -> bool:
     return not isinstance(annotation, type) or _plain_fits(value, annotation)
 
 
+def takes_path(annotation: Any) -> bool:
+    """True where a path is meant, perhaps among others."""
+    return annotation is Path or any(map(takes_path, get_args(annotation)))
+
+
 def described(annotation: Any) -> str:
     """An annotation in words that fit into a message."""
     origin = get_origin(annotation)

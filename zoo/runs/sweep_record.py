@@ -75,7 +75,7 @@ def read_sweep(folder: Path) -> Sweep:
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
         jobs = [
-            SweepJob(number, folder / job["folder"], job["overrides"], job["config"])
+            SweepJob(number, folder / _name(job["folder"]), job["overrides"], job["config"])
             for number, job in enumerate(values.pop("jobs"))
         ]
         return Sweep(folder=folder, jobs=jobs, **values)
@@ -83,6 +83,13 @@ def read_sweep(folder: Path) -> Sweep:
         raise ValueError(f"{folder} is not the folder of a sweep: it holds no {RECORD}") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise ValueError(f"{path} is not the record of a sweep: {error}") from error
+
+
+def _name(folder: str) -> str:
+    """The name of a job's folder, which lies in the sweep's own and nowhere else."""
+    if folder in ("", ".", "..") or Path(folder).name != folder:
+        raise ValueError(f"{folder!r} is not the name of a job's folder")
+    return folder
 
 
 def status_of(folder: Path) -> Status:
