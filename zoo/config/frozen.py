@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from zoo.config.problems import ConfigError, Problem
+from zoo.reading import Unreadable, checked_yaml
 from zoo.runs.files import write_text
 from zoo.runs.status import State, StatusFile
 
@@ -99,8 +101,10 @@ def thaw(path: Path) -> tuple[list[str], Config]:
     """
     folder = folder_of(path)
     try:
-        composed = OmegaConf.load(path)
+        composed = OmegaConf.load(StringIO(checked_yaml(path)))
         overrides = StatusFile(folder).read().overrides if StatusFile(folder).path.exists() else []
+    except Unreadable as error:
+        raise ConfigError([Problem(str(path), error.reason)]) from error
     except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
         raise ConfigError([Problem(str(path), f"cannot be read: {error}")]) from error
     if not isinstance(composed, DictConfig) or "paths" not in composed:

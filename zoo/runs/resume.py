@@ -8,6 +8,7 @@ from typing import Any
 from lightning.pytorch.utilities import rank_zero_only
 
 from zoo.config.frozen import folder_of, moved, require_unused
+from zoo.reading import Unreadable
 from zoo.runs import tensorboard
 from zoo.runs.boundary import LeadsOutside, require_own
 from zoo.runs.checkpoint import CheckpointError, read_checkpoint
@@ -94,7 +95,7 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
 def _require_own(folder: Path) -> None:
     try:
         require_own(folder)
-    except LeadsOutside as error:
+    except (LeadsOutside, Unreadable) as error:
         raise CannotResume(str(error)) from error
 
 
