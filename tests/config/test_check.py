@@ -293,6 +293,15 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         {"callbacks__best": {"_target_": "zoo.callbacks.StepAxis"}},
         "callbacks.best: is a StepAxis: every run needs this ModelCheckpoint",
     ),
+    (
+        {
+            "callbacks__hook": {
+                "_target_": "lightning.pytorch.callbacks.LambdaCallback",
+                "on_fit_start": {"_target_": "zoo.callbacks.StepAxis", "_partial_": True},
+            }
+        },
+        "callbacks.hook.on_fit_start: LambdaCallback takes something to call or null, got StepAxis",
+    ),
     ({"attention___recursive_": False}, "attention._recursive_: Additive takes no _recursive_; "),
     ({"foo": 1}, "foo: no such setting; allowed: attention, callbacks, check, compile, "),
     ({"paths__data": "/x"}, "paths.data: no such setting; did you mean data_dir?"),

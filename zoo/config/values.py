@@ -101,7 +101,7 @@ def described(annotation: Any) -> str:
     if annotation in _WORDS:
         return _WORDS[annotation]
     if origin is collections.abc.Callable:
-        made = get_args(annotation)[1]
+        made = next(iter(get_args(annotation)[1:]), None)
         return f"{described(made)} (_partial_: true)" if isinstance(made, type) else "something to call"
     if isinstance(origin, type) and issubclass(origin, tuple) and get_args(annotation)[-1] is not Ellipsis:
         return f"a list of {len(get_args(annotation))}"
@@ -168,7 +168,8 @@ def _built_fits(value: dict[str, Any], annotation: Any) -> bool:
     if get_origin(annotation) is collections.abc.Callable:
         if not completed:  # the object itself is called
             return any("__call__" in vars(base) for base in built.__mro__)
-        return fits({TARGET: value[TARGET]}, get_args(annotation)[1])
+        # Without a word on what the call makes it is a function that is meant, and no configuration has any.
+        return bool(get_args(annotation)) and fits({TARGET: value[TARGET]}, get_args(annotation)[1])
     if completed or get_origin(annotation) is not None or annotation in _WORDS:
         return False
     # A constructor may still add what a protocol asks for.
