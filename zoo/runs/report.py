@@ -6,6 +6,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -24,13 +25,18 @@ KNOWN_WARNINGS = (
 
 
 class LogFile(logging.FileHandler):
-    """A log on a disk that may fill up: what cannot be written is said once, and the run goes on without it."""
+    """A log on a disk that may fill up: what cannot be written is said once."""
 
     def __init__(self, path: Path) -> None:
         super().__init__(path, encoding="utf-8")
         self._failed = False
 
-    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802  # that is its name
+    def close(self) -> None:
+        """What is left unwritten has been said already."""
+        with suppress(OSError):
+            super().close()
+
+    def handleError(self, record: logging.LogRecord) -> None:
         """Says it in one line; what else goes wrong, a mistake in our code, is shown with its traceback."""
         error = sys.exc_info()[1]
         if not isinstance(error, OSError):
