@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +16,7 @@ from zoo.config.check import check
 from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
 from zoo.config.rules import what_is_written_stays_in_its_folder
+from zoo.runs.copying import copy_run
 
 REFUSED = r"may not be built|does not exist"
 
@@ -211,3 +213,24 @@ def _placed(text: str, places: dict[str, str]) -> str:
     for word, place in places.items():
         text = text.replace(word, place)
     return text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("paths: " + "[" * 5000 + "]" * 5000, "is no YAML that can be read"),
+        ("paths: &a {run_dir: [*a]}", "stands for something that is not complete there"),
+        (
+            "a: &a {" + ", ".join(f"k{n}: x" for n in range(999)) + "}\npaths: [" + "*a, " * 999 + "]",
+            "100,000",
+        ),
+    ],
+    ids=["brackets", "circle", "aliases"],
+)
+def test_yaml_that_no_reader_can_take_apart_is_one_line(tmp_path: Path, content: str, said: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(content)
+    for read in (thaw, lambda path: copy_run(path.parent)):
+        with pytest.raises(ValueError, match=re.escape(said)) as caught:
+            read(path)
+        assert str(path) in str(caught.value)
