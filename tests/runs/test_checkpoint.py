@@ -298,7 +298,9 @@ def test_an_archive_that_unpacks_to_more_than_its_size_is_refused(tmp_path: Path
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.ckpt")
     (tmp_path / "link.ckpt").symlink_to(tmp_path / "a.ckpt")
-    for path in (tmp_path / "a.ckpt", tmp_path / "link.ckpt", Path("/dev/zero")):
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    os.mkfifo(tmp_path / "run" / "checkpoints" / "best.ckpt")
+    for path in (tmp_path / "a.ckpt", tmp_path / "link.ckpt", Path("/dev/zero"), tmp_path / "run"):
         with pytest.raises(
             CheckpointError, match=r"is a (named pipe|device), where a regular file is needed"
         ):

@@ -114,7 +114,7 @@ def find_checkpoint(run: str | Path) -> Path:
     """
     path = Path(run).expanduser()
     if path.is_dir():
-        if (path / _BEST).is_file():
+        if (path / _BEST).exists():  # what is no file is named as such when it is read
             return path / _BEST
         others = sorted(str(file.relative_to(path)) for file in path.rglob("*.ckpt"))
         found = f"it has {', '.join(others)}: name the file to use it" if others else "it has none at all"

@@ -70,7 +70,7 @@ def wandb_id(folder: Path) -> str:
     except OSError:
         return short_id(folder)
     except Unreadable as error:
-        raise ValueError(f"{path}, with W&B's id of the run, {error.reason}") from error
+        raise ValueError(f"{path} is damaged, and W&B's id of the run with it: it {error.reason}") from error
 
 
 def keep_wandb_id(folder: Path, identity: str) -> None:
