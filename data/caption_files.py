@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from data.text_files import read_lines
+from zoo.reading import read_text
 from zoo.text import is_blank
 
 Captions = dict[str, list[str]]
 """By the name of a picture's file."""
 
 _SHOWN = 5
+_LARGEST = 2**31  # COCO has 200 MB
 
 
 def read_tokens(path: Path) -> Captions:
@@ -161,7 +163,7 @@ def _add(captions: Captions, name: str, caption: str) -> None:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"))
+        return json.loads(read_text(path, _LARGEST))
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -14,6 +14,7 @@ from rich.progress import track
 from data.image_set import ImageSet, LabelledImages, Split, machine_memory
 from data.paths import did_you_mean
 from zoo.image import read_image, size_as_held
+from zoo.reading import require_regular
 from zoo.spec import ImageSpec
 
 _GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N", "F")
@@ -217,6 +218,7 @@ def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
 def _head(path: Path) -> tuple[tuple[int, int], str] | None:
     """Width and height, as the picture is held, and the mode; None where that cannot be read."""
     try:
+        require_regular(path)
         with Image.open(path) as picture:
             return size_as_held(picture), picture.mode
     except Exception:  # whatever a damaged file makes of Pillow's readers

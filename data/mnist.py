@@ -1,6 +1,7 @@
 """MNIST (LeCun et al. 1998) and Fashion-MNIST (Xiao et al. 2017): 28 x 28 grey pixels, ten classes."""
 
 import gzip
+import math
 import zlib
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -12,9 +13,13 @@ from numpy.typing import NDArray
 
 from data.download import PublishedFile, download
 from data.image_set import ImageSet, LabelledImages, Split, numbered
+from zoo.reading import require_regular
 
 VALIDATION = 5_000
 """The last so many training images are for validation."""
+
+_LARGEST = 2**30
+"""Bytes of a file; the published ones have 47 million at most."""
 
 _IMAGES, _LABELS = "images-idx3-ubyte", "labels-idx1-ubyte"
 
@@ -82,19 +87,24 @@ def _read_idx(path: Path, dimensions: int) -> NDArray[np.uint8]:
     Raises:
         ValueError: the file is damaged or of another kind.
     """
+    length = 4 * (1 + dimensions)
     try:
-        content = path.read_bytes()
-        if path.suffix == ".gz":
-            content = gzip.decompress(content)
+        require_regular(path)
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            head = file.read(length)
+            if head[:4] != bytes((0, 0, 8, dimensions)) or len(head) < length:
+                raise ValueError(f"{path} is no idx file of bytes in {dimensions} dimensions")
+            shape = [int(side) for side in np.frombuffer(head, dtype=">u4", offset=4)]
+            size = math.prod(shape)
+            if size > _LARGEST:
+                raise ValueError(f"{path} is damaged: it claims {size:,} bytes, and may have {_LARGEST:,}")
+            content = file.read(size + 1)  # no more, however much a packed file may hold
     except (OSError, EOFError, zlib.error) as error:
         raise ValueError(f"cannot read {path}: {error}") from error
-    if content[:4] != bytes((0, 0, 8, dimensions)) or len(content) < 4 * (1 + dimensions):
-        raise ValueError(f"{path} is no idx file of bytes in {dimensions} dimensions")
-    shape = np.frombuffer(content, dtype=">u4", count=dimensions, offset=4).astype(np.int64)
-    values = np.frombuffer(content, dtype=np.uint8, offset=4 * (1 + dimensions))
-    if values.size != shape.prod():
-        raise ValueError(f"{path} is damaged: {values.size} bytes instead of {shape.prod()}")
-    return values.reshape(shape)
+    if len(content) != size:
+        held = f"more than {size}" if len(content) > size else len(content)
+        raise ValueError(f"{path} is damaged: {held} bytes instead of {size}")
+    return np.frombuffer(content, dtype=np.uint8).reshape(shape)
 
 
 def _published(urls: tuple[str, ...], *files: tuple[str, int, str]) -> dict[str, PublishedFile]:

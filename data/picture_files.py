@@ -13,6 +13,7 @@ from data.cache import write_whole
 from data.image_set import Pixels
 from data.mapped_rows import Chunk, MappedRows, RowMaker, mapped_rows
 from zoo.image import read_image
+from zoo.reading import require_regular
 from zoo.spec import ImageSpec
 
 CHUNK = 256
@@ -123,8 +124,9 @@ def file_digests(paths: Sequence[Path], memory: Path) -> list[str | None]:
 
 def _stamp(path: Path) -> str | None:
     try:
+        require_regular(path)
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):
         return None
     return f"{found.st_size} {found.st_mtime_ns}"
 

@@ -3,16 +3,15 @@
 A file's name ends in `.gz` or it is plain; either way it is read as it is needed, never as a whole.
 """
 
-import gzip
 import hashlib
 import json
-import zlib
 from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
 from data.corpus import Pair
+from zoo.reading import require_regular, unpacked_lines
 from zoo.text import is_blank
 
 _SHOWN = 5  # of many mistakes of one kind
@@ -28,18 +27,15 @@ def read_lines(path: Path) -> Iterator[str]:
     """
     number = 0
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            for number, raw in enumerate(file, start=1):
-                content = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
-                try:
-                    yield content.removesuffix(b"\n").removesuffix(b"\r").decode()
-                except UnicodeDecodeError as error:
-                    byte, column = error.object[error.start], error.start + 1
-                    raise ValueError(
-                        f"{path}, line {number}: byte {byte:#04x} at column {column} is not UTF-8"
-                    ) from error
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise ValueError(f"{path} is damaged: {error}") from error
+        for number, raw in enumerate(unpacked_lines(path), start=1):
+            content = raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw
+            try:
+                yield content.removesuffix(b"\n").removesuffix(b"\r").decode()
+            except UnicodeDecodeError as error:
+                byte, column = error.object[error.start], error.start + 1
+                raise ValueError(
+                    f"{path}, line {number}: byte {byte:#04x} at column {column} is not UTF-8"
+                ) from error
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     if not number:
@@ -118,6 +114,7 @@ def content_hash(paths: Sequence[Path]) -> str:
     """The sha256 of each file's bytes, in that order: what stands in files, wherever they lie."""
     digests = []
     for path in paths:
+        require_regular(path)
         with path.open("rb") as file:
             digests.append(hashlib.file_digest(file, "sha256").hexdigest())
     return " ".join(digests)

@@ -46,7 +46,7 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
     ),
     "zoo.figures": ({"zoo.figures"}, None),
     "zoo": ({"zoo"}, None),
-    "data": ({"data", "zoo.batch", "zoo.spec", "zoo.text", "zoo.image"}, None),
+    "data": ({"data", "zoo.batch", "zoo.reading", "zoo.spec", "zoo.text", "zoo.image"}, None),
     "train": ({"zoo", "data"}, None),
 }
 

@@ -1,5 +1,6 @@
 """`zoo compare`: one table, or one line that says why not."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -108,3 +109,31 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) 
         tmp_path / "one", tmp_path / "two", "--csv", tmp_path / "a.csv"
     )
     assert not (tmp_path / "a.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--csv", "--html", "--markdown"])
+def test_what_is_written_goes_through_a_link(tmp_path: Path, option: str) -> None:
+    make_run(tmp_path / "one")
+    (tmp_path / "link").symlink_to(tmp_path / "target")
+    assert _zoo(tmp_path / "one", option, tmp_path / "link").exit_code == 0
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "target").stat().st_size
+
+
+@pytest.mark.parametrize("damage", ["field", "pipe"])
+def test_one_damaged_file_of_numbers_ends_no_page(tmp_path: Path, damage: str) -> None:
+    for name in ("one", "two"):
+        make_run(tmp_path / "runs" / name, seed=1 + (name == "two"))
+    metrics = tmp_path / "runs" / "one" / "metrics.csv"
+    metrics.unlink(missing_ok=True)
+    if damage == "field":
+        metrics.write_text(f"step,name,value\n1,{'x' * 10_000_000},2\n")
+    else:
+        os.mkfifo(metrics)
+        (tmp_path / "runs" / "one" / "figures").mkdir()
+        os.mkfifo(tmp_path / "runs" / "one" / "figures" / "a_test.png")
+    result = _zoo(tmp_path / "runs", "--html", tmp_path / "page.html")
+    assert result.exit_code == 0, result.output
+    page = (tmp_path / "page.html").read_text()
+    file = metrics if damage == "field" else tmp_path / "runs" / "one" / "figures" / "a_test.png"
+    assert f"{file} is {'damaged in line 2' if damage == 'field' else 'a named pipe'}" in page

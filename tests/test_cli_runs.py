@@ -1,6 +1,7 @@
 """`zoo resume`, `zoo rerun`, `zoo test`, `zoo clean`: which train.py they start and how; what they refuse."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ import yaml
 from typer.testing import CliRunner, Result
 
 from zoo.cli import main
+from zoo.runs.lock import is_held
 from zoo.runs.status import State, StatusFile
 
 pytestmark = pytest.mark.usefixtures("became")  # nothing becomes another program here
@@ -141,3 +143,49 @@ def test_one_damaged_run_keeps_no_other_from_being_cleaned(run: Path) -> None:
     assert result.exit_code == 1
     assert f"left alone: {other}/status.json is not a run's status" in result.stderr
     assert not (run / "checkpoints" / "last.ckpt").exists()
+
+
+@pytest.mark.parametrize("name", ["checkpoints", "checkpoints/last.ckpt"])
+def test_clean_never_leaves_a_runs_folder(run: Path, tmp_path: Path, name: str) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for file in ("last.ckpt", "x.tmp"):
+        (elsewhere / file).touch()
+    if name == "checkpoints":
+        (run / name).rmdir()
+    (run / name).symlink_to(elsewhere if name == "checkpoints" else elsewhere / "last.ckpt")
+    result = _zoo("clean", run)
+    assert result.exit_code == 1
+    assert f"left alone: {run / name} is a link to {elsewhere}" in result.stderr
+    assert len(list(elsewhere.iterdir())) == 2
+
+
+def test_clean_leaves_a_folder_alone_that_is_called_like_half_a_file(run: Path) -> None:
+    (run / "x.tmp").mkdir()
+    (run / "y.tmp").touch()
+    assert _zoo("clean", run).exit_code == 0
+    assert (run / "x.tmp").is_dir()
+    assert not (run / "y.tmp").exists()
+
+
+@pytest.mark.parametrize("content", ["[" * 100_000, "null", " " * (2**20 + 1)], ids=["deep", "null", "large"])
+def test_whatever_stands_in_a_status_stops_no_other_run(run: Path, content: str) -> None:
+    other = run.with_name("11-00-00_b_00000000")
+    other.mkdir()
+    (other / "status.json").write_text(content)
+    (run / "checkpoints" / "last.ckpt").write_bytes(b"")
+    result = _zoo("clean", run.parents[1])
+    assert result.exit_code == 1
+    assert result.stderr.startswith(f"left alone: {other}/status.json is not a run's status: ")
+    assert result.stderr.count("\n") == 1
+    assert not (run / "checkpoints" / "last.ckpt").exists()
+
+
+@pytest.mark.parametrize("name", ["status.json", "train.log"])
+def test_a_pipe_in_a_runs_folder_is_not_waited_for(run: Path, name: str) -> None:
+    (run / name).unlink(missing_ok=True)
+    os.mkfifo(run / name)
+    result = _zoo("clean", run)
+    assert result.exit_code == 1
+    assert f"left alone: {run / name} is a named pipe" in result.stderr
+    assert is_held(run) in (False, None)

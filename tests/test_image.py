@@ -1,5 +1,6 @@
 """Pictures become what the model was trained with."""
 
+import os
 import struct
 from dataclasses import replace
 from pathlib import Path
@@ -245,3 +246,9 @@ def test_a_specification_with_images_survives_a_checkpoint() -> None:
     text = DataSpec("dates", None, None, test_hash="t", vocabulary_hash="v")
     assert "image" not in text.to_dict()
     assert DataSpec.from_dict(text.to_dict()) == text
+
+
+def test_a_pipe_is_no_picture_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.png")
+    with pytest.raises(ValueError, match=r"a\.png is a named pipe, where a regular file is needed"):
+        read_image(tmp_path / "a.png", ImageSpec(1, 8, 8, ()))

@@ -8,7 +8,7 @@ from zoo.figures import caption_sheet, captioned, render
 from zoo.image import as_float, read_for_drawing
 from zoo.picture_predictor import TOGETHER, PicturePredictor
 from zoo.predictor import check_picture, run_name, searching
-from zoo.runs.files import write_bytes
+from zoo.runs.files import write_where_asked
 from zoo.tasks.captioning import Caption, CaptioningTask
 
 MOST_DRAWN = 16
@@ -94,4 +94,4 @@ class Captioner(PicturePredictor[CaptioningTask]):
                 where += [name] if len(predictors) > 1 else []
                 heading, *notes = [*([" · ".join(where)] if where else []), best.text]
                 drawn.append(captioned(image, best, heading=heading, notes=notes))
-        write_bytes(path, render(caption_sheet(drawn), path.suffix[1:].lower()))
+        write_where_asked(path, render(caption_sheet(drawn), path.suffix[1:].lower()))

@@ -57,7 +57,7 @@ def compare(
         from zoo.runs.comparison.comparison import Question
         from zoo.runs.comparison.comparison import compare as compare_runs
         from zoo.runs.comparison.runs import find_runs
-        from zoo.runs.files import write_bytes, write_text
+        from zoo.runs.files import write_where_asked
 
         question = Question(
             metrics=tuple(metric or ()),
@@ -70,17 +70,17 @@ def compare(
         comparison = compare_runs(find_runs(runs), question)
         table.print_table(comparison)
         if markdown:
-            write_text(markdown, table.markdown(comparison))
+            write_where_asked(markdown, table.markdown(comparison).encode())
         if png:
             from zoo.runs.comparison.pictures import pictures
 
             for name, content in pictures(comparison).items():
-                write_bytes(png / name, content)
+                write_where_asked(png / name, content)
             if not comparison.one_machine:
                 typer.echo("no picture of quality against speed: the machines differ", err=True)
         if html:
             from zoo.runs.comparison.html import page
 
-            write_text(html, page(comparison))
+            write_where_asked(html, page(comparison).encode())
         if csv:
-            write_text(csv, table.comma_separated(comparison))
+            write_where_asked(csv, table.comma_separated(comparison).encode())

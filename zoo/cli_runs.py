@@ -90,7 +90,7 @@ def clean(
         for run in [run for folder in folders for run in runs_below(folder)]:
             try:
                 found = list(dispensable(run))
-            except ValueError as error:
+            except (OSError, ValueError) as error:
                 print(f"left alone: {error}", file=sys.stderr)
                 unreadable += 1
                 continue

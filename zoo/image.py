@@ -12,6 +12,7 @@ from PIL import ExifTags, Image, UnidentifiedImageError
 from torch import Tensor
 from torchvision.transforms.functional import pil_to_tensor
 
+from zoo.reading import Unreadable, require_regular
 from zoo.spec import ImageSpec
 
 # A phone's photo may have 200 million pixels; of twice as many as this Pillow fears an attack.
@@ -103,8 +104,11 @@ def size_as_held(file: Image.Image) -> tuple[int, int]:
 def _readable(path: str | Path) -> Iterator[Image.Image]:
     """The picture of a file; whatever is wrong with it is said with its name."""
     try:
+        require_regular(path)
         with Image.open(path) as file:
             yield file
+    except Unreadable:
+        raise
     except UnidentifiedImageError:
         raise ValueError(f"{path} is no picture, or of a format that is not known") from None
     except Image.DecompressionBombError:

@@ -16,7 +16,7 @@ from zoo.figures import render
 from zoo.half_precision import usable_precision
 from zoo.kernels.noise import keyed
 from zoo.runs.checkpoint import Checkpoint, CheckpointError
-from zoo.runs.files import write_bytes
+from zoo.runs.files import write_where_asked
 from zoo.tasks.task import Task
 
 PRECISIONS = ("32-true", "bf16-mixed")
@@ -149,7 +149,7 @@ def draw(path: str | Path, sheet: Callable[[], Figure]) -> None:
         figure = sheet()
     except ValueError as error:  # such as models that do not look alike
         raise ValueError(f"cannot draw {path}: {error}") from error
-    write_bytes(path, render(figure, path.suffix[1:].lower()))
+    write_where_asked(path, render(figure, path.suffix[1:].lower()))
 
 
 def same_places(items: int, device: torch.device, seed: int = 1) -> AbstractContextManager[None]:

@@ -93,9 +93,50 @@ class DataSpec:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "DataSpec":
-        """The inverse of `to_dict`."""
+        """The inverse of `to_dict`.
+
+        Raises:
+            TypeError: something is missing.
+            ValueError: a value has no meaning.
+        """
         sides = {side: TextSpec(**values[side]) if values[side] else None for side in ("source", "target")}
         image = values.get("image")
         if image:
             image = ImageSpec(**{**image, "classes": tuple(image["classes"])})
-        return cls(**{**values, **sides, "image": image})
+        spec = cls(**{**values, **sides, "image": image})
+        for side in filter(None, sides.values()):
+            _require_text(side)
+        if image:
+            _require_image(image)
+        _require_texts(spec, "name", "test_hash", "vocabulary_hash")
+        return spec
+
+
+def _require_text(spec: TextSpec) -> None:
+    """Refuses ids that stand for no token, and sentences that hold none."""
+    _require_texts(spec, "tokenizer", "language")
+    _require_counts(spec, "size", "maximum_length")
+    special = {name: getattr(spec, name) for name in ("pad", "unk", "bos", "eos")}
+    for name, number in special.items():
+        if type(number) is not int or not 0 <= number < spec.size:
+            raise ValueError(f"{name} must be an id from 0 to {spec.size - 1}, got {number!r}")
+    if len(set(special.values())) < len(special):
+        raise ValueError(f"special tokens must have ids of their own, got {special}")
+
+
+def _require_image(spec: ImageSpec) -> None:
+    _require_counts(spec, "channels", "height", "width")
+    if not all(isinstance(name, str) for name in spec.classes):
+        raise ValueError(f"classes must be texts, got {spec.classes!r}")
+
+
+def _require_counts(spec: TextSpec | ImageSpec, *names: str) -> None:
+    for name in names:
+        if type(value := getattr(spec, name)) is not int or value < 1:
+            raise ValueError(f"{name} must be a whole number from 1 on, got {value!r}")
+
+
+def _require_texts(spec: "TextSpec | DataSpec", *names: str) -> None:
+    for name in names:
+        if not isinstance(value := getattr(spec, name), str):
+            raise ValueError(f"{name} must be a text, got {value!r}")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from zoo.figures import alignment_sheet, head_grids, render
 from zoo.predictor import Predictor, check_picture, run_name, searching
-from zoo.runs.files import write_bytes
+from zoo.runs.files import write_where_asked
 from zoo.tasks.translation import Translation, TranslationTask
 
 
@@ -91,5 +91,5 @@ def plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str
     # All are drawn before the first is written: an error leaves none of them.
     contents = {file: render(figure, file.suffix[1:].lower()) for file, figure in figures.items()}
     for file, content in contents.items():
-        write_bytes(file, content)
+        write_where_asked(file, content)
     return list(contents)

@@ -284,9 +284,23 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         {"callbacks__last__folder": "/x"},
         "callbacks.last.folder: must be paths.run_dir, got '/x'",
     ),
+    ({"logger__metrics__path": "/x.csv"}, "logger.metrics.path: must be metrics.csv in paths.run_dir, got"),
+    ({"logger__wandb__folder": "/x"}, "logger.wandb.folder: must be paths.run_dir, got '/x'"),
+    ({"logger__wandb__wandb_dir": "/x"}, "logger.wandb.wandb_dir: must be paths.wandb_dir, got '/x'"),
+    ({"data__cache_dir": "/x"}, "data.cache_dir: must lie in one of the folders of paths, got '/x'"),
+    ({"data__cache_dir": "x"}, "data.cache_dir: must lie in one of the folders of paths, got 'x'"),
     (
         {"callbacks__best": {"_target_": "zoo.callbacks.StepAxis"}},
         "callbacks.best: is a StepAxis: every run needs this ModelCheckpoint",
+    ),
+    (
+        {
+            "callbacks__hook": {
+                "_target_": "lightning.pytorch.callbacks.LambdaCallback",
+                "on_fit_start": {"_target_": "zoo.callbacks.StepAxis", "_partial_": True},
+            }
+        },
+        "callbacks.hook.on_fit_start: LambdaCallback takes something to call or null, got StepAxis",
     ),
     ({"attention___recursive_": False}, "attention._recursive_: Additive takes no _recursive_; "),
     ({"foo": 1}, "foo: no such setting; allowed: attention, callbacks, check, compile, "),

@@ -2,6 +2,7 @@
 
 import contextlib
 import pickle
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,8 @@ from zoo.config import ConfigError, resolvers
 from zoo.config.check import check
 from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
+from zoo.config.rules import what_is_written_stays_in_its_folder
+from zoo.runs.copying import copy_run
 
 REFUSED = r"may not be built|does not exist"
 
@@ -166,3 +169,68 @@ def test_what_was_checked_is_what_is_built(config: Config) -> None:
     """A class derived from an allowed one, defined elsewhere, passes by what it is and not by its name."""
     task = instantiate(config["decoding"], "decoding")
     assert type(task).__module__.startswith("zoo.decoding")
+
+
+@pytest.mark.parametrize(
+    ("part", "key"),
+    [
+        ({"_target_": "zoo.callbacks.SampleTable", "folder": "ELSEWHERE"}, "folder"),
+        ({"_target_": "zoo.callbacks.SampleTable", "folder": "run"}, "folder"),
+        ({"_target_": "zoo.callbacks.SampleTable", "folder": "RUN/.."}, "folder"),
+        ({"_target_": "lightning.pytorch.callbacks.ModelCheckpoint", "dirpath": "ELSEWHERE"}, "dirpath"),
+        ({"_target_": "lightning.pytorch.callbacks.ModelCheckpoint", "dirpath": "RUN/../x"}, "dirpath"),
+        (
+            {"_target_": "lightning.pytorch.callbacks.ModelCheckpoint", "dirpath": "RUN", "filename": "../x"},
+            "filename",
+        ),
+        (
+            {
+                "_target_": "lightning.pytorch.callbacks.OnExceptionCheckpoint",
+                "dirpath": "RUN",
+                "filename": "ELSEWHERE",
+            },
+            "filename",
+        ),
+        (
+            {"_target_": "lightning.pytorch.loggers.CSVLogger", "save_dir": "RUN", "version": "../../x"},
+            "version",
+        ),
+        ({"_target_": "zoo.runs.metrics.MetricsFile", "path": "ELSEWHERE"}, "path"),
+    ],
+)
+@pytest.mark.parametrize("group", ["callbacks", "logger"])
+def test_a_received_configuration_writes_in_its_runs_folder_alone(
+    tmp_path: Path, config: Config, group: str, part: dict[str, str], key: str
+) -> None:
+    run = config["paths"]["run_dir"]
+    places = {"RUN": run, "ELSEWHERE": str(tmp_path / "elsewhere")}
+    hostile = {name: _placed(text, places) for name, text in part.items()}
+    problems = what_is_written_stays_in_its_folder({**config, group: {"hostile": hostile}}, ())
+    assert [problem.key for problem in problems] == [f"{group}.hostile.{key}"]
+
+
+def _placed(text: str, places: dict[str, str]) -> str:
+    for word, place in places.items():
+        text = text.replace(word, place)
+    return text
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("paths: " + "[" * 5000 + "]" * 5000, "is no YAML that can be read"),
+        ("paths: &a {run_dir: [*a]}", "stands for something that is not complete there"),
+        (
+            "a: &a {" + ", ".join(f"k{n}: x" for n in range(999)) + "}\npaths: [" + "*a, " * 999 + "]",
+            "100,000",
+        ),
+    ],
+    ids=["brackets", "circle", "aliases"],
+)
+def test_yaml_that_no_reader_can_take_apart_is_one_line(tmp_path: Path, content: str, said: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(content)
+    for read in (thaw, lambda path: copy_run(path.parent)):
+        with pytest.raises(ValueError, match=re.escape(said)) as caught:
+            read(path)
+        assert str(path) in str(caught.value)

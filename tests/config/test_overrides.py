@@ -113,6 +113,11 @@ def test_what_is_allowed(line: list[str]) -> None:
         (b"# @package _global_\nmodel:\n\tlayers: 2\n", "own.yaml, line 3: found character '\\t'"),
         (b"# @package _global_\nseed: 1\nseed: 2\n", "own.yaml, line 3: found duplicate key seed"),
         (b"a: \xff\n", "a file is not UTF-8 text: invalid start byte at byte 3"),
+        (b"# @package _global_\ndefaults: [own]\n", "its file includes itself"),
+        (
+            b"# @package _global_\nname: " + b"[" * 5000,
+            "includes itself, perhaps by way of others, or is nested",
+        ),
         (b"seed: 3\n", "its first line must be: # @package _global_"),
         (b"- seed\n", "its first line must be: # @package _global_"),
         (
@@ -131,3 +136,18 @@ def test_a_file_of_ones_own(tmp_path: Path, content: bytes, message: str) -> Non
     problems = said(f"hydra.searchpath=['file://{tmp_path}']", "experiment=own")
     assert problems.startswith("  - experiment=own: ")
     assert message in problems
+
+
+def test_aliases_that_grow_without_end_are_found_before_they_are_read(tmp_path: Path) -> None:
+    """Hydra would take them apart until memory is full."""
+    rows = ["# @package _global_", "a0: &a0 [x, x]"]
+    rows += [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]" for n in range(1, 6)]
+    (tmp_path / "experiment").mkdir()
+    file = tmp_path / "experiment" / "own.yaml"
+    file.write_text("\n".join(rows))
+    problems = said(f"hydra.searchpath=['file://{tmp_path}']", "seed=1")
+    assert problems.startswith(f"  - {file}: ")
+    assert "more than 100,000 values" in problems
+    file.write_text("a: &a [1\nb: *a\n")  # a mistake in what is not chosen is nobody's
+    resolvers.register()
+    assert compose_jobs(CONF, [f"hydra.searchpath=['file://{tmp_path}']", "seed=1"], False)

@@ -6,17 +6,22 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 import pytest
 import torch
+from lightning.pytorch.callbacks import LambdaCallback
 
 from zoo.attention import Score
-from zoo.config.values import described, fits, misplaced, shown
+from zoo.config.values import annotations, described, fits, misplaced, shown
 
 DOT = {"_target_": "zoo.attention.Dot"}
 LATER = {**DOT, "_partial_": True}
+HOOK = annotations(LambdaCallback)["on_fit_start"]
+"""A function of which nothing is said."""
 
 
 @pytest.mark.parametrize(
     ("value", "annotation", "expected"),
     [
+        (LATER, HOOK, False),
+        (None, HOOK, True),
         (1, Literal[1, 2], True),
         (True, Literal[1, 2], False),
         (1, float, True),

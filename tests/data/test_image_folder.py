@@ -1,5 +1,6 @@
 """Anyone's own pictures."""
 
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -201,6 +202,15 @@ def test_pictures_that_cannot_be_read_are_named_all_at_once(tmp_path: Path) -> N
     for name in ("002.png", "003.png"):
         (tmp_path / "train" / "dog" / name).write_bytes(whole[:60])
     with pytest.raises(ValueError, match=r"cat/000\.png is no picture.*cat/003.*; and 1 more$"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["000.png", "zzz.png"])
+def test_a_pipe_among_pictures_is_named_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    tree(tmp_path, "train", "val", "test", count=4)
+    (tmp_path / "train" / "cat" / name).unlink(missing_ok=True)
+    os.mkfifo(tmp_path / "train" / "cat" / name)
+    with pytest.raises(ValueError, match=rf"cat/{name} is a named pipe, where a regular file is needed"):
         load(tmp_path)
 
 

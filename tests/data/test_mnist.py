@@ -105,6 +105,12 @@ def test_what_can_be_neither_found_nor_downloaded_is_named(tmp_path: Path) -> No
         (IMAGES, packed(b"text"), "is no idx file of bytes in 3 dimensions"),
         (IMAGES, packed(idx(np.zeros(8))), "is no idx file of bytes in 3 dimensions"),
         (IMAGES, packed(idx(np.zeros((8, 28, 28)))[:-1]), "is damaged: 6271 "),
+        (IMAGES, packed(idx(np.zeros((8, 28, 28))) + bytes(2**24)), "is damaged: more than 6272 bytes"),
+        (
+            IMAGES,
+            packed(bytes((0, 0, 8, 3)) + b"\xff" * 12),
+            "it claims 79,228,162,458,924,105,385,300,197,375 ",
+        ),
         (IMAGES, packed(idx(np.zeros((8, 9, 28)))), "28 x 28 pixels, not 9 x 28"),
         (IMAGES, packed(idx(np.zeros((9, 28, 28)))), "has 9 images, but .* has 8 labels"),
         ("t10k-labels-idx1-ubyte.gz", packed(idx(np.full(3, 10))), "must be 0 to 9, got 10"),

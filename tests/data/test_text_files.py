@@ -1,11 +1,12 @@
 """Reading parallel text."""
 
 import gzip
+import os
 from pathlib import Path
 
 import pytest
 
-from data.text_files import read_jsonl, read_lines, read_pairs, read_tsv
+from data.text_files import content_hash, read_jsonl, read_lines, read_pairs, read_tsv
 
 
 def write(path: Path, content: bytes) -> Path:
@@ -43,6 +44,20 @@ def test_undecodable_bytes_are_located(tmp_path: Path) -> None:
 def test_damaged_archives(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.gz").write_bytes(content)
     with pytest.raises(ValueError, match=r"a\.gz is damaged"):
+        list(read_lines(tmp_path / "a.gz"))
+
+
+@pytest.mark.parametrize("name", ["a", "a.gz"])
+def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / name)
+    for read in (read_lines, read_tsv, read_jsonl, lambda path: content_hash([path])):
+        with pytest.raises(ValueError, match=rf"{name} is a named pipe, where a regular file is needed"):
+            list(read(tmp_path / name))
+
+
+def test_a_packed_file_of_nothing_is_no_text(tmp_path: Path) -> None:
+    (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(2**25)))
+    with pytest.raises(ValueError, match=r"a\.gz has more than 16 MiB in line 1"):
         list(read_lines(tmp_path / "a.gz"))
 
 

@@ -41,6 +41,7 @@ def test_a_full_disk_loses_no_checkpoint(small_disk: Path, free: int) -> None:
     assert code == (1 if free else 2), said
     assert "no space left to write" in said
     assert "Traceback" not in said
+    assert said.count("the log cannot be written any more") <= 1
     kept = (folder / "checkpoints" / "last.ckpt").read_bytes()
     assert len(kept) >= len(before) * 0.9, "whole"
     assert not list(folder.rglob("*.tmp"))
@@ -58,3 +59,15 @@ def _fill(filler: Path, free: int) -> None:
             while True:
                 file.write(bytes(4096))
         file.truncate(max(0, file.tell() - free))
+
+
+@pytest.mark.slow
+def test_a_disk_that_cannot_be_written_is_one_line(small_disk: Path) -> None:
+    code, said = run(*SMALL, f"paths.runs_dir={small_disk}/runs", fault="SIGTERM@step:7")
+    assert code == 143, said
+    folder = only_run(small_disk / "runs")
+    subprocess.run(["mount", "-o", "remount,ro", small_disk], check=True)
+    code, said = resume(folder)
+    assert code == 2, said
+    assert "Read-only file system" in said
+    assert said.count("\n") == 1

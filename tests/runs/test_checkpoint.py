@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import warnings
 import zipfile
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from zoo.runs.checkpoint import (
     require_vocabulary,
     strip_optimizer,
 )
-from zoo.spec import DataSpec, TextSpec
+from zoo.spec import DataSpec, ImageSpec, TextSpec
 
 TEXT = TextSpec(tokenizer='{"tokens": "ü"}', size=9, maximum_length=12, language="de")
 SPEC = DataSpec("dates", TEXT, TEXT, test_hash="0" * 64, vocabulary_hash="1" * 64)
@@ -202,7 +203,9 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ({"zoo": {**contents(CONFIG, SPEC), "spec": _without_pad()}}, "the data is incomplete"),
         ({"state_dict": None}, "is damaged: 'NoneType' object"),
         ({"state_dict": {"weight": "heavy"}}, "is damaged: 'str' object"),
-        ({"global_step": "x"}, "is damaged: invalid literal"),
+        ({"global_step": "x"}, "is damaged: global_step must be a whole number from 0 on, got 'x'"),
+        ({"global_step": -1}, "is damaged: global_step must be"),
+        ({"global_step": True}, "is damaged: global_step must be"),
     ],
 )
 def test_checkpoints_of_another_kind(tmp_path: Path, changes: dict[str, Any], message: str) -> None:
@@ -211,6 +214,97 @@ def test_checkpoints_of_another_kind(tmp_path: Path, changes: dict[str, Any], me
     torch.save([1, 2], tmp_path / "list.ckpt")
     with pytest.raises(CheckpointError, match="is not a checkpoint of this project"):
         read_checkpoint(tmp_path / "list.ckpt")
+
+
+@pytest.mark.parametrize(
+    ("side", "message"),
+    [
+        ({"eos": 9999}, "eos must be an id from 0 to 8, got 9999"),
+        ({"pad": -1}, "pad must be an id from 0 to 8, got -1"),
+        ({"unk": True}, "unk must be an id"),
+        ({"bos": 3}, "special tokens must have ids of their own"),
+        ({"maximum_length": 0}, "maximum_length must be a whole number from 1 on, got 0"),
+        ({"maximum_length": 12.5}, "maximum_length must be"),
+        ({"size": 0}, "size must be"),
+        ({"tokenizer": None}, "tokenizer must be a text"),
+        ({"language": 7}, "language must be a text"),
+    ],
+)
+def test_ids_and_lengths_without_a_meaning_are_refused(
+    tmp_path: Path, side: dict[str, Any], message: str
+) -> None:
+    for name in ("source", "target"):
+        spec = SPEC.to_dict()
+        spec[name] |= side
+        with pytest.raises(CheckpointError, match=f"is damaged: {message}"):
+            read_checkpoint(_save(tmp_path / "a.ckpt", zoo={**contents(CONFIG, SPEC), "spec": spec}))
+
+
+@pytest.mark.parametrize(
+    "image", [{"channels": 0}, {"height": -1}, {"width": 2.0}, {"classes": ("a", 1)}], ids=str
+)
+def test_images_of_no_size_are_refused(tmp_path: Path, image: dict[str, Any]) -> None:
+    spec = replace(SPEC, image=ImageSpec(1, 28, 28, ("a", "b"))).to_dict()
+    _save(tmp_path / "a.ckpt", zoo={**contents(CONFIG, SPEC), "spec": spec})
+    assert read_checkpoint(tmp_path / "a.ckpt").spec.images.classes == ("a", "b")
+    spec["image"] |= image
+    with pytest.raises(CheckpointError, match="is damaged"):
+        read_checkpoint(_save(tmp_path / "a.ckpt", zoo={**contents(CONFIG, SPEC), "spec": spec}))
+
+
+def _tensors() -> dict[str, torch.Tensor]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # some kinds are old, others new
+        return {
+            "sparse": torch.sparse_coo_tensor([[0]], [1.0], (10**11,)),
+            "compressed": torch.eye(3).to_sparse_csr(),
+            "nested": torch.nested.nested_tensor([torch.ones(2), torch.ones(3)]),
+            "quantized": torch.quantize_per_tensor(torch.ones(3), 0.1, 0, torch.qint8),
+            "meta": torch.empty(3, device="meta"),
+            "400 GB of one number": torch.ones(1).expand(10**11),
+            "complex": torch.ones(3, dtype=torch.complex64),
+        }
+
+
+@pytest.mark.parametrize("kind", _tensors())
+@pytest.mark.parametrize("place", ["state_dict", "optimizer_states"])
+def test_tensors_that_are_no_weights_are_refused(tmp_path: Path, kind: str, place: str) -> None:
+    tensor = _tensors()[kind]
+    changes = {place: {"weight": tensor} if place == "state_dict" else [{"state": [{"moment": tensor}]}]}
+    with pytest.raises(CheckpointError, match=r"a\.ckpt is refused: it holds a tensor that ") as caught:
+        read_checkpoint(_save(tmp_path / "a.ckpt", **changes))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["deep", "bomb", "circle"])
+def test_containers_without_an_end_are_refused(tmp_path: Path, kind: str) -> None:
+    inner: list[Any] = []
+    for _ in range(150 if kind == "deep" else 40):
+        inner = [inner] if kind == "deep" else [inner, inner, inner]
+    if kind == "circle":
+        inner.append(inner)
+    with pytest.raises(CheckpointError, match=r"is refused: (nested in )?more than"):
+        read_checkpoint(_save(tmp_path / "a.ckpt", loops=inner))
+
+
+def test_an_archive_that_unpacks_to_more_than_its_size_is_refused(tmp_path: Path) -> None:
+    path = _save(tmp_path / "a.ckpt")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("a/data.pkl", bytes(2**24))
+    with pytest.raises(CheckpointError, match="is damaged: its content is compressed"):
+        read_checkpoint(path)
+
+
+def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a.ckpt")
+    (tmp_path / "link.ckpt").symlink_to(tmp_path / "a.ckpt")
+    (tmp_path / "run" / "checkpoints").mkdir(parents=True)
+    os.mkfifo(tmp_path / "run" / "checkpoints" / "best.ckpt")
+    for path in (tmp_path / "a.ckpt", tmp_path / "link.ckpt", Path("/dev/zero"), tmp_path / "run"):
+        with pytest.raises(
+            CheckpointError, match=r"is a (named pipe|device), where a regular file is needed"
+        ):
+            read_checkpoint(path)
 
 
 def test_without_a_monitor_no_metric_is_claimed(tmp_path: Path) -> None:

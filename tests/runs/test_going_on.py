@@ -169,3 +169,12 @@ def test_runs_are_found_at_any_depth(folder: Path, tmp_path: Path) -> None:
     assert runs_below(folder) == runs_below(tmp_path) == [folder]
     with pytest.raises(ValueError, match="there is no run in"):
         runs_below(folder / "checkpoints")
+
+
+def test_a_linked_configuration_does_not_stand_for_another_run(folder: Path, tmp_path: Path) -> None:
+    """Going on with one run must not go on with the run that its config.yaml leads to."""
+    received = tmp_path / "received"
+    received.mkdir()
+    (received / "config.yaml").symlink_to(folder / "config.yaml")
+    with pytest.raises(CannotResume, match=r"received/config\.yaml is a link to"):
+        _start(received)

@@ -107,7 +107,8 @@ def test_the_test_can_wait_and_is_logged_nowhere(
     run = made(*TINY, "logger=csv", "test=false", "experiment=reverse", "seed=5")
     assert "seconds_of_test" not in read(run / "results.json")
     config = yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))
-    config["logger"] = configure("logger=wandb")["logger"]
+    places = {"folder": str(run), "wandb_dir": config["paths"]["wandb_dir"]}
+    config["logger"]["wandb"] = {**configure("logger=wandb")["logger"]["wandb"], **places}
     (run / "config.yaml").write_text(yaml.safe_dump(config), encoding="utf-8")
 
     def refuse(*_: object, **__: object) -> None:

@@ -41,6 +41,16 @@ def test_completes_it_without_touching_what_finished(
     assert all(job.folder.name in table for job in sweep.jobs)
 
 
+@pytest.mark.parametrize("name", ["../elsewhere", "/elsewhere", "..", ".", "", "a/b"])
+def test_a_job_lies_in_its_sweeps_folder(make_sweep: MakeSweep, name: str) -> None:
+    sweep = make_sweep("finish")
+    record = json.loads((sweep.folder / "sweep.json").read_text())
+    record["jobs"][0]["folder"] = name
+    (sweep.folder / "sweep.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match="is not the name of a job's folder"):
+        read_sweep(sweep.folder)
+
+
 def test_what_diverged_would_diverge_again(make_sweep: MakeSweep, fake_script: Path, states: States) -> None:
     sweep = make_sweep("finish", "finish")
     status = StatusFile(sweep.jobs[0].folder)

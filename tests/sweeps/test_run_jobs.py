@@ -62,6 +62,20 @@ def test_a_failed_job_is_reported_and_the_others_go_on(
     assert str(early.exception).startswith("RuntimeError: the process ended with exit code 1 before the run")
 
 
+def test_a_job_whose_folder_leads_elsewhere_is_not_run_and_the_others_are(
+    make_sweep: MakeSweep, fake_script: Path, states: States, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    sweep = make_sweep("finish", "finish", "finish")
+    (tmp_path / "somebody's.log").write_text("precious")
+    (sweep.jobs[0].folder / "train.log").symlink_to(tmp_path / "somebody's.log")
+    sweep.jobs[1].folder.rename(tmp_path / "elsewhere")
+    sweep.jobs[1].folder.symlink_to(tmp_path / "elsewhere")
+    assert run_jobs(fake_script, sweep, sweep.jobs) == 1
+    assert states(sweep) == [State.QUEUED, State.QUEUED, State.FINISHED]
+    assert (tmp_path / "somebody's.log").read_text() == "precious"
+    assert caplog.text.count("cannot be started") == 2
+
+
 def test_all_finished(make_sweep: MakeSweep, fake_script: Path, states: States) -> None:
     sweep = make_sweep("finish", "finish")
     assert run_jobs(fake_script, sweep, sweep.jobs) == 0

@@ -79,7 +79,12 @@ def locate(target: object) -> type:
 
 def permitted(kind: type) -> bool:
     """True for classes that a configuration may build."""
-    return kind.__module__.partition(".")[0] in _OWN or issubclass(kind, _bases())
+    return is_own(kind) or issubclass(kind, _bases())
+
+
+def is_own(kind: type) -> bool:
+    """True for classes that are defined in this project."""
+    return kind.__module__.partition(".")[0] in _OWN
 
 
 def _similar(holder: object, name: str, part: str) -> str:

@@ -12,6 +12,7 @@ from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
+from zoo.config.aliases import growing
 from zoo.config.frozen import Config, resolved
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
 from zoo.config.problems import ConfigError, Problem
@@ -68,6 +69,8 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
     Raises:
         ConfigError: names every override that does not fit.
     """
+    if problems := list(growing(config_dir, overrides)):
+        raise ConfigError(problems)
     with initialize_config_dir(str(config_dir), version_base="1.3"), warnings.catch_warnings():
         # A folder of the search path that is not there would be passed over.
         warnings.filterwarnings("error", message=r"provider=.* is not available")

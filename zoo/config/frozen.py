@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
 from zoo.config.problems import ConfigError, Problem
+from zoo.reading import Unreadable, checked_yaml
 from zoo.runs.files import write_text
 from zoo.runs.status import State, StatusFile
 
@@ -83,6 +85,11 @@ def write_config(path: Path, config: Config) -> None:
     write_text(path, yaml.safe_dump(config, sort_keys=False, allow_unicode=True))
 
 
+def folder_of(path: Path) -> Path:
+    """The run's folder, of its config.yaml: where that lies, even if it is a link to another run's."""
+    return path.parent.resolve()
+
+
 def thaw(path: Path) -> tuple[list[str], Config]:
     """Reads a config.yaml, whose folder becomes the run's.
 
@@ -92,10 +99,12 @@ def thaw(path: Path) -> tuple[list[str], Config]:
     Raises:
         ConfigError: it is missing, or not the configuration of a run.
     """
-    folder = path.resolve().parent
+    folder = folder_of(path)
     try:
-        composed = OmegaConf.load(path)
+        composed = OmegaConf.load(StringIO(checked_yaml(path)))
         overrides = StatusFile(folder).read().overrides if StatusFile(folder).path.exists() else []
+    except Unreadable as error:
+        raise ConfigError([Problem(str(path), error.reason)]) from error
     except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
         raise ConfigError([Problem(str(path), f"cannot be read: {error}")]) from error
     if not isinstance(composed, DictConfig) or "paths" not in composed:
@@ -110,7 +119,7 @@ def require_unused(path: Path) -> None:
     Raises:
         ConfigError: says what became of that run.
     """
-    folder = path.resolve().parent
+    folder = folder_of(path)
     if StatusFile(folder).path.exists() and (state := StatusFile(folder).read().state) is not State.QUEUED:
         used = f"its folder holds a run ({state}); `zoo resume` goes on with it, `zoo rerun` repeats it"
         raise ConfigError([Problem(str(folder / FILE), used)])

@@ -17,7 +17,7 @@ from zoo.config.problems import Problem, unknown
 from zoo.config.schema import Settings
 from zoo.config.values import TARGET, shown
 
-ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, UserWarning)
+ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, UserWarning, RecursionError)
 """What composing raises: about overrides, interpolations, files, odd values and missing folders."""
 
 SEVERAL = ("callbacks", "logger")
@@ -245,6 +245,8 @@ def _said(error: Exception) -> str:
         return f"{mark.name}, line {mark.line + 1}: {error.problem or error.context}"
     if isinstance(error, UnicodeDecodeError):
         return f"a file is not UTF-8 text: {error.reason} at byte {error.start}"
+    if isinstance(error, RecursionError):
+        return "its file includes itself, perhaps by way of others, or is nested too deeply"
     if isinstance(error, UserWarning):  # ours is about the search path alone
         return f"there is no folder {str(error).partition('path=')[2].removesuffix(' is not available.')}"
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error

@@ -1,6 +1,7 @@
 """What parts of a configuration ask of each other. A rule yields the problems it sees; RULES lists all."""
 
 import math
+import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
@@ -13,12 +14,12 @@ from zoo.attention import Location
 from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.compiling import missing_tools
-from zoo.config.allowed import locate
+from zoo.config.allowed import is_own, locate
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
-from zoo.config.problems import ConfigError, Problem, unknown
+from zoo.config.problems import ConfigError, Problem, joined, unknown
 from zoo.config.sweeps import sweep_problems
-from zoo.config.values import shown
+from zoo.config.values import TARGET, annotations, shown, takes_path
 from zoo.metrics import METRICS
 from zoo.networks.encoders import PublishedEncoder
 from zoo.networks.positions import Learned
@@ -396,28 +397,78 @@ def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterato
                 yield Problem(f"{group}.{name}", f"{got}: every run needs this {kind.__name__}")
 
 
-def checkpoints_are_found_again(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Tests, results and predictions look for best.ckpt, resuming looks for last.ckpt."""
+def files_are_found_again(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Tests, results and predictions look for best.ckpt, resuming for last.ckpt, compare for metrics.csv."""
     run = config["paths"]["run_dir"]
     fixed: dict[str, dict[str, tuple[Any, str]]] = {
-        "best": {
+        "callbacks.best": {
             "dirpath": (str(Path(run) / "checkpoints"), "the folder checkpoints in paths.run_dir"),
             "filename": ("best", "'best'"),
             "monitor": (config["task"].get("monitor"), "task.monitor"),
             "save_on_train_epoch_end": (False, "false: a validation comes before it"),
             "enable_version_counter": (False, "false"),
         },
-        "last": {"folder": (run, "paths.run_dir")},
+        "callbacks.last": {"folder": (run, "paths.run_dir")},
+        "logger.metrics": {"path": (str(Path(run) / "metrics.csv"), "metrics.csv in paths.run_dir")},
     }
-    for name, values in fixed.items():
-        part = config["callbacks"].get(name)
+    for full, values in fixed.items():
+        group, _, name = full.partition(".")
+        part = config[group].get(name)
         found = _target(part)
-        if found is None or not issubclass(found, NEEDED["callbacks"][name]):  # which another rule says
+        if found is None or not issubclass(found, NEEDED[group][name]):  # which another rule says
             continue
         for key, (value, meant) in values.items():
             if part.get(key) != value:
-                message = f"must be {meant}, got {shown(part.get(key))}"
-                yield Problem(f"callbacks.{name}.{key}", message)
+                yield Problem(f"{full}.{key}", f"must be {meant}, got {shown(part.get(key))}")
+
+
+def what_is_written_stays_in_its_folder(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A config.yaml may come from anywhere, and nobody reads it all: only `paths` says where things lie."""
+    paths = {name: os.path.normpath(text) for name, text in config["paths"].items() if text}
+    for key, value in _written_paths({name: config[name] for name in ("callbacks", "logger")}):
+        wanted = "wandb_dir" if key.endswith(".wandb_dir") else "run_dir"
+        exact = key.endswith((".folder", ".wandb_dir"))
+        path = os.path.normpath(value)
+        if path != paths.get(wanted) if exact else not _is_below(path, paths[wanted]):
+            yield Problem(key, f"must {'be' if exact else 'lie in'} paths.{wanted}, got {shown(value)}")
+    for key, value in _shared_folders({name: config[name] for name in ("data", "model", "task")}):
+        if not any(_is_below(os.path.normpath(value), path) for path in paths.values()):
+            yield Problem(key, f"must lie in one of the folders of paths, got {shown(value)}")
+
+
+def _written_paths(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every path in what callbacks and loggers are built of, by its key.
+
+    What is annotated as a path is one. Of classes that are not ours, which may join texts to paths, so is
+    what would lead out of a folder.
+    """
+    if isinstance(node, list):
+        node = dict(enumerate(node))
+    if not isinstance(node, dict):
+        return
+    kind = _target(node)
+    known = annotations(kind) if kind else {}
+    own = kind is not None and is_own(kind)
+    for name, value in node.items():
+        if isinstance(value, str) and name != TARGET:
+            leads_out = os.path.isabs(value) or ".." in Path(value).parts
+            if takes_path(known.get(name)) or (leads_out and not own):
+                yield joined(key, name), value
+        else:
+            yield from _written_paths(value, joined(key, name))
+
+
+def _shared_folders(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Every folder that parts share, for data, weights and what is prepared, by its key."""
+    for name, value in node.items() if isinstance(node, dict) else enumerate(node):
+        if isinstance(value, dict | list):
+            yield from _shared_folders(value, joined(key, name))
+        elif isinstance(value, str) and str(name).endswith("_dir"):
+            yield joined(key, name), value
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return Path(path).is_relative_to(folder)
 
 
 def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -478,7 +529,8 @@ RULES: tuple[Rule, ...] = (
     processes_are_there,
     processes_know_what_learns_later,
     nothing_needed_is_missing,
-    checkpoints_are_found_again,
+    files_are_found_again,
+    what_is_written_stays_in_its_folder,
     names_can_be_read,
     sweep_can_be_run,
     folders_can_be_made,

@@ -85,6 +85,11 @@ def fits(value: Any, annotation: Any) -> bool:
     return not isinstance(annotation, type) or _plain_fits(value, annotation)
 
 
+def takes_path(annotation: Any) -> bool:
+    """True where a path is meant, perhaps among others."""
+    return annotation is Path or any(map(takes_path, get_args(annotation)))
+
+
 def described(annotation: Any) -> str:
     """An annotation in words that fit into a message."""
     origin = get_origin(annotation)
@@ -96,7 +101,7 @@ def described(annotation: Any) -> str:
     if annotation in _WORDS:
         return _WORDS[annotation]
     if origin is collections.abc.Callable:
-        made = get_args(annotation)[1]
+        made = next(iter(get_args(annotation)[1:]), None)
         return f"{described(made)} (_partial_: true)" if isinstance(made, type) else "something to call"
     if isinstance(origin, type) and issubclass(origin, tuple) and get_args(annotation)[-1] is not Ellipsis:
         return f"a list of {len(get_args(annotation))}"
@@ -163,7 +168,8 @@ def _built_fits(value: dict[str, Any], annotation: Any) -> bool:
     if get_origin(annotation) is collections.abc.Callable:
         if not completed:  # the object itself is called
             return any("__call__" in vars(base) for base in built.__mro__)
-        return fits({TARGET: value[TARGET]}, get_args(annotation)[1])
+        # Without a word on what the call makes it is a function that is meant, and no configuration has any.
+        return bool(get_args(annotation)) and fits({TARGET: value[TARGET]}, get_args(annotation)[1])
     if completed or get_origin(annotation) is not None or annotation in _WORDS:
         return False
     # A constructor may still add what a protocol asks for.

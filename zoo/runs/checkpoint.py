@@ -19,6 +19,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from zoo.reading import Unreadable, require_regular
+from zoo.runs.checkpoint_content import damage, require_usable
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.spec import DataSpec
 
@@ -112,7 +114,7 @@ def find_checkpoint(run: str | Path) -> Path:
     """
     path = Path(run).expanduser()
     if path.is_dir():
-        if (path / _BEST).is_file():
+        if (path / _BEST).exists():  # what is no file is named as such when it is read
             return path / _BEST
         others = sorted(str(file.relative_to(path)) for file in path.rglob("*.ckpt"))
         found = f"it has {', '.join(others)}: name the file to use it" if others else "it has none at all"
@@ -164,7 +166,7 @@ def read_checkpoint(run: str | Path) -> Checkpoint:
             config=dict(described["config"]),
             spec=spec,
             state_dict=_finite(loaded["state_dict"]),
-            step=int(loaded["global_step"]),
+            step=_step(loaded["global_step"]),
             metrics={name: float(value) for name, value in described["metrics"].items()},
             monitor=_monitor(loaded.get("callbacks", {})),
         )
@@ -183,6 +185,12 @@ def strip_optimizer(path: Path) -> None:
     AtomicIO().save_checkpoint(loaded, path)
 
 
+def _step(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"global_step must be a whole number from 0 on, got {value!r}")
+    return value
+
+
 def _finite(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
     broken = [name for name, weight in weights.items() if not weight.isfinite().all()]
     if broken:
@@ -191,15 +199,16 @@ def _finite(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _check_archive(path: Path) -> None:
-    """Compares checksums, as torch does not: a flipped bit would be another weight."""
     try:
-        with zipfile.ZipFile(path) as archive:
-            broken = archive.testzip()
+        require_regular(path)
+        broken = damage(path)
+    except Unreadable as error:
+        raise CheckpointError(str(error)) from error
     except zipfile.BadZipFile as error:
         reason = "it is cut off, or something else" if path.stat().st_size else "it is empty"
         raise CheckpointError(f"{path} is not a readable checkpoint: {reason}") from error
     if broken:
-        raise CheckpointError(f"{path} is damaged: the checksum of {broken} is wrong")
+        raise CheckpointError(f"{path} is damaged: {broken}")
 
 
 def _load(path: Path) -> Any:
@@ -207,7 +216,7 @@ def _load(path: Path) -> Any:
         _check_archive(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about files that are refused in the next moment
-            return torch.load(path, map_location="cpu", weights_only=True)
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
     except CheckpointError:
         raise
     except Exception as error:  # whatever a damaged archive makes torch raise
@@ -221,6 +230,11 @@ def _load(path: Path) -> Any:
         if isinstance(error, pickle.UnpicklingError):
             reason = "its content is something else"
         raise CheckpointError(f"{path} is not a readable checkpoint: {reason}") from error
+    try:
+        require_usable(loaded)
+    except ValueError as error:
+        raise CheckpointError(f"{path} is refused: {error}") from error
+    return loaded
 
 
 def _monitor(callbacks: Mapping[str, Any]) -> str | None:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from zoo.runs.files import PARTIAL
+from zoo.runs.boundary import require_own
+from zoo.runs.files import partials
 from zoo.runs.resume import LAST
 from zoo.runs.status import State, StatusFile
 
@@ -40,11 +41,15 @@ def dispensable(run: Path) -> Iterator[Dispensable]:
 
     Args:
         run: its folder.
+
+    Raises:
+        ValueError: its status is damaged, or a link leads out of its folder.
     """
+    require_own(run)
     state = StatusFile(run).read().state
     if state is State.RUNNING:
         return
-    for path in sorted(run.rglob(f"*{PARTIAL}")):
+    for path in partials(run):
         yield _found(path, "half written by a killed process")
     if state is State.FINISHED:
         if (run / LAST).exists():
@@ -54,4 +59,4 @@ def dispensable(run: Path) -> Iterator[Dispensable]:
 
 
 def _found(path: Path, reason: str) -> Dispensable:
-    return Dispensable(path, path.stat().st_size, reason)
+    return Dispensable(path, path.lstat().st_size, reason)

@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 
 from zoo.config.frozen import FILE, Config
+from zoo.reading import Unreadable, checked_yaml
 from zoo.runs.files import write_text
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.status import State, StatusFile
@@ -27,10 +28,12 @@ def copy_run(folder: Path) -> Path:
     if not path.is_file():
         raise ValueError(f"{path} does not exist: is {folder} a run's folder?")
     try:
-        text = path.read_text(encoding="utf-8")
+        text = checked_yaml(path)
         config: Config = yaml.safe_load(text)
         runs, name = Path(config["paths"]["runs_dir"]), config["name"]
-    except (yaml.YAMLError, UnicodeDecodeError, KeyError, TypeError) as error:
+    except Unreadable as error:
+        raise ValueError(f"{path} is not the configuration of a run: it {error.reason}") from error
+    except (yaml.YAMLError, ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is not the configuration of a run: {error}") from error
     try:
         overrides = StatusFile(folder).read().overrides

@@ -4,8 +4,10 @@ import errno
 import json
 import os
 import shutil
+import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
@@ -21,6 +23,8 @@ class DiskFull(OSError):
 def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """Opens a file so that a reader, or a crash in between, sees the old content or the new, never a part.
 
+    A link of that name is replaced, and what it leads to is left alone.
+
     Args:
         path: the file; its folder is made when missing.
 
@@ -32,16 +36,18 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
     """
     with full_disk_named(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        # One fixed name: whatever a killed process left behind is overwritten by the next write.
+        # One fixed name, so that the next write takes the place of whatever a killed process left behind.
         partial = path.with_name(f"{path.name}{PARTIAL}")
+        partial.unlink(missing_ok=True)  # not overwritten: it may be a link, or a pipe
         try:
-            with partial.open("wb") as file:
+            with partial.open("xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
             partial.replace(path)
         except BaseException:
-            partial.unlink(missing_ok=True)
+            with suppress(OSError):  # on a disk that cannot be written there is nothing to remove
+                partial.unlink(missing_ok=True)
             raise
         folder = os.open(path.parent, os.O_RDONLY)  # the new name itself must reach the disk, too
         try:
@@ -76,9 +82,14 @@ def _is_full_disk(error: BaseException | None) -> bool:
     return _is_full_disk(error.__cause__ or error.__context__)
 
 
+def partials(folder: Path) -> list[Path]:
+    """What a killed process left half written: files; a folder with such a name is somebody's own."""
+    return sorted(path for path in folder.rglob(f"*{PARTIAL}") if path.is_symlink() or not path.is_dir())
+
+
 def remove_partials(folder: Path) -> None:
     """Removes what a killed process left half written."""
-    for path in folder.rglob(f"*{PARTIAL}"):
+    for path in partials(folder):
         path.unlink(missing_ok=True)
 
 
@@ -86,6 +97,37 @@ def write_bytes(path: Path, content: bytes) -> None:
     """Writes a file, whole or not at all."""
     with whole_file(path) as file:
         file.write(content)
+
+
+def write_where_asked(path: Path, content: bytes) -> None:
+    """Writes to a path that the user named: through a link, and into a device or a pipe.
+
+    A regular file is there whole or not at all. What is the standard output comes behind what was printed.
+
+    Raises:
+        OSError: it is a folder, or cannot be written.
+    """
+    try:
+        found = path.stat()
+    except FileNotFoundError:  # a link may lead to where nothing is yet
+        found = None
+    if found is not None and stat.S_ISDIR(found.st_mode):
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if found is not None and _is_standard_output(found):
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+    elif found is None or stat.S_ISREG(found.st_mode):
+        write_bytes(Path(os.path.realpath(path)), content)
+    else:
+        with full_disk_named(path), path.open("wb") as file:
+            file.write(content)
+
+
+def _is_standard_output(found: os.stat_result) -> bool:
+    try:
+        return os.path.samestat(found, os.fstat(sys.stdout.fileno()))
+    except (OSError, ValueError, AttributeError):  # it is closed, or no file at all
+        return False
 
 
 def write_text(path: Path, text: str) -> None:

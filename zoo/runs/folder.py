@@ -6,6 +6,7 @@ import secrets
 from datetime import datetime
 from pathlib import Path
 
+from zoo.reading import Unreadable, read_text
 from zoo.runs.files import write_text
 
 _LONGEST = 100
@@ -65,11 +66,11 @@ def wandb_id(folder: Path) -> str:
     """
     path = folder / _WANDB_ID
     try:
-        return path.read_text(encoding="utf-8")
+        return read_text(path)
     except OSError:
         return short_id(folder)
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is damaged, and W&B's id of the run with it: {error}") from error
+    except Unreadable as error:
+        raise ValueError(f"{path} is damaged, and W&B's id of the run with it: it {error.reason}") from error
 
 
 def keep_wandb_id(folder: Path, identity: str) -> None:

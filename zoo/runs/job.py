@@ -9,6 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from zoo.config.frozen import FILE
+from zoo.runs.boundary import require_own
 
 LOG = "train.log"
 
@@ -20,7 +21,7 @@ def command(script: Path, folder: Path, *, resume: bool) -> list[str]:
 
 
 class JobProcess:
-    """A running job.
+    """A job in a process of its own, from `start` on.
 
     A fresh process has no state of the job before it, and its subprocesses start again from the same file.
     It leads a session of its own: a Ctrl-C at the terminal does not reach it, and what it leaves behind is
@@ -43,19 +44,37 @@ class JobProcess:
         inherited: Sequence[int] = (),
         resume: bool = False,
     ) -> None:
-        variables = {**os.environ, **environment}
-        with (folder / LOG).open("ab") as log:
+        self._folder, self._environment, self._inherited = folder, environment, inherited
+        self._command = command(script, folder, resume=resume)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._code: int | None = None
+
+    def start(self) -> "JobProcess":
+        """Starts the process, and returns the job.
+
+        Raises:
+            LeadsOutside: a link leads out of the run's folder.
+            OSError: the folder cannot be used.
+        """
+        require_own(self._folder)
+        variables = {**os.environ, **self._environment}
+        with (self._folder / LOG).open("ab") as log:
             self._process = subprocess.Popen(
-                command(script, folder, resume=resume),
+                self._command,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={name: value for name, value in variables.items() if value is not None},
                 start_new_session=True,
-                pass_fds=inherited,
+                pass_fds=self._inherited,
             )
-        self.pid = self._process.pid
-        self._code: int | None = None
+        return self
+
+    @property
+    def pid(self) -> int:
+        """Of its first process."""
+        assert self._process is not None, "it was not started"
+        return self._process.pid
 
     def poll(self) -> int | None:
         """The exit code, 128 + n when signal n ended it; None while it runs.
@@ -81,5 +100,6 @@ class JobProcess:
     def close(self) -> None:
         """Kills what still runs, and waits for its end."""
         self.kill()
+        assert self._process is not None, "it was not started"
         code = self._process.wait()
         self._code = 128 - code if code < 0 else code

@@ -52,7 +52,7 @@ class RunLock:
 def is_held(folder: Path) -> bool | None:
     """Whether a process runs this folder; None where that cannot be known."""
     try:
-        descriptor = os.open(Path(folder) / _LOG, os.O_RDONLY)
+        descriptor = os.open(Path(folder) / _LOG, os.O_RDONLY | os.O_NONBLOCK)  # should it be a pipe
     except OSError:
         return None
     try:

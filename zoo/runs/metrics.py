@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
+from zoo.reading import read_rows
 from zoo.runs.files import full_disk_named
 
 _COLUMNS = ("step", "name", "value")
@@ -99,13 +100,12 @@ def read_metrics(path: Path) -> Iterator[Value]:
     Raises:
         ValueError: a row is not `step,name,value`; the message names its line.
     """
-    with Path(path).open(encoding="utf-8", newline="") as file:
-        rows = csv.reader(line for line in file if line.endswith("\n"))
-        if next(rows, None) != list(_COLUMNS):
-            raise ValueError(f"{path} does not begin with {','.join(_COLUMNS)}")
-        for row in rows:
-            try:
-                step, name, value = row
-                yield Value(int(step), name, float(value))
-            except ValueError as error:
-                raise ValueError(f"{path}, line {rows.line_num}: {error}") from error
+    rows = read_rows(path)
+    if next(rows, (0, []))[1] != list(_COLUMNS):
+        raise ValueError(f"{path} does not begin with {','.join(_COLUMNS)}")
+    for number, row in rows:
+        try:
+            step, name, value = row
+            yield Value(int(step), name, float(value))
+        except ValueError as error:
+            raise ValueError(f"{path}, line {number}: {error}") from error

@@ -1,12 +1,12 @@
 """What each job of a sweep counts in an optimisation."""
 
-import json
 import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.config.sweeps import maximises
+from zoo.reading import read_json
 from zoo.runs.settings import sweep_settings
 from zoo.runs.status import State
 from zoo.runs.sweep_record import SweepJob, status_of
@@ -37,7 +37,7 @@ def objectives(jobs: Sequence[SweepJob]) -> dict[Path, float]:
 def chosen(folder: Path) -> tuple[str, float] | None:
     """Name and value of the metric that picked a finished run's checkpoint; None when there is none."""
     try:
-        checkpoint = json.loads((folder / "results.json").read_text(encoding="utf-8"))["checkpoint"]
+        checkpoint = read_json(folder / "results.json")["checkpoint"]
         name, value = checkpoint["metric"], checkpoint["value"]
     except (OSError, ValueError, KeyError, TypeError):
         return None

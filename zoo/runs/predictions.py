@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from zoo.config.problems import unknown
+from zoo.reading import unpacked_lines
 from zoo.runs.checkpoint import nearest
 from zoo.runs.files import write_text
 
@@ -49,11 +50,10 @@ def read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
         path: the file.
 
     Raises:
-        ValueError: a line is damaged; the message names it and says what is wrong.
+        ValueError: a line is damaged, or no line of a text; the message names it and says what is wrong.
     """
     splits: dict[str, dict[int, dict[str, Any]]] = {}
-    lines = path.read_bytes().split(b"\n")
-    for number, line in enumerate(lines[:-1] if lines[-1] == b"" else lines, start=1):
+    for number, line in enumerate(unpacked_lines(path), start=1):
         try:
             item = json.loads(line)
             _check(item)

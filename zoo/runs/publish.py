@@ -24,6 +24,7 @@ from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
 from zoo.figures.png import png
 from zoo.metrics import bleu_by_source_words
+from zoo.reading import read_json
 from zoo.runs.comparison.names import label, special
 from zoo.runs.files import write_bytes, write_json
 from zoo.runs.pages import write_pages
@@ -49,7 +50,7 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         FileNotFoundError: a run has no results.json: it did not finish.
     """
     for run in runs:
-        results = json.loads((run / "results.json").read_text(encoding="utf-8"))
+        results = read_json(run / "results.json")
         status = StatusFile(run).read()
         results["overrides"] = special(status.overrides)
         if results["overrides"] and _repeats_recipe(results, project / "conf"):
@@ -136,7 +137,7 @@ def _mean_curve(seeds: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[fl
 
 def published(folder: Path) -> list[dict[str, Any]]:
     """The results of all runs that are kept in a folder `results`; what stands there besides is left out."""
-    found = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*/*.json"))]
+    found = [read_json(path) for path in sorted(folder.glob("*/*.json"))]
     return [results for results in found if "experiment" in results]
 
 

@@ -3,8 +3,10 @@
 import logging
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,34 @@ KNOWN_WARNINGS = (
 """What libraries warn of, and why a run need not."""
 
 
+class LogFile(logging.FileHandler):
+    """A log on a disk that may fill up: what cannot be written is said once."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, encoding="utf-8")
+        self._failed = False
+
+    def close(self) -> None:
+        """What is left unwritten has been said already."""
+        with suppress(OSError):
+            super().close()
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Says it in one line; what else goes wrong, a mistake in our code, is shown with its traceback."""
+        error = sys.exc_info()[1]
+        if not isinstance(error, OSError):
+            traceback.print_exc()
+        elif not self._failed:
+            self._failed = True
+            print(
+                f"the log cannot be written any more: {self.baseFilename}: {error.strerror}", file=sys.stderr
+            )
+
+
 def log_to(path: Path) -> None:
     """Sends everything that is logged, and Python's warnings, to the terminal and to a file."""
     console = get_console()
-    handlers: list[logging.Handler] = [logging.FileHandler(path, encoding="utf-8")]
+    handlers: list[logging.Handler] = [LogFile(path)]
     handlers[0].setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     if console.is_terminal:
         handlers.append(RichHandler(console=console, show_path=False, show_level=False, markup=False))
@@ -33,6 +59,7 @@ def log_to(path: Path) -> None:
         handlers.append(logging.StreamHandler())
     logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(message)s", force=True)
     logging.captureWarnings(True)
+    logging.raiseExceptions = False  # or every handler, also of libraries, prints a traceback for every line
     # Lightning prints by itself, and mostly what this log says in its own words.
     for name in ("lightning", "lightning.pytorch", "lightning.fabric"):
         library = logging.getLogger(name)

@@ -7,8 +7,10 @@ from typing import Any
 
 from lightning.pytorch.utilities import rank_zero_only
 
-from zoo.config.frozen import moved, require_unused
+from zoo.config.frozen import folder_of, moved, require_unused
+from zoo.reading import Unreadable
 from zoo.runs import tensorboard
+from zoo.runs.boundary import LeadsOutside, require_own
 from zoo.runs.checkpoint import CheckpointError, read_checkpoint
 from zoo.runs.files import remove_partials
 from zoo.runs.metrics import rewind
@@ -36,9 +38,10 @@ def starting_point(path: Path, config: Mapping[str, Any], resume: bool) -> Path 
         CannotResume: it cannot go on.
         ConfigError: the folder has been used.
     """
-    folder = path.resolve().parent
+    folder = folder_of(path)
     if rank_zero_only.rank:  # type: ignore[attr-defined]  # the first process has looked at all that already
         return folder / LAST if resume and (folder / LAST).exists() else None
+    _require_own(folder)
     if resume:
         return resume_point(folder, config)
     require_unused(path)
@@ -53,9 +56,10 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
         config: its configuration, as it is now.
 
     Raises:
-        CannotResume: it is finished, running, or diverged, only tests another run, or its configuration was
-            changed.
+        CannotResume: it is finished, running, or diverged, only tests another run, its configuration was
+            changed, or a link leads out of its folder.
     """
+    _require_own(folder)
     status = StatusFile(folder)
     said = status.read() if status.path.exists() else None
     state = State.KILLED if said is None else said.state
@@ -88,6 +92,13 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
     return last
 
 
+def _require_own(folder: Path) -> None:
+    try:
+        require_own(folder)
+    except (LeadsOutside, Unreadable) as error:
+        raise CannotResume(str(error)) from error
+
+
 def _anywhere(config: Mapping[str, Any]) -> dict[str, Any]:
     """All but where a run trains, which may change."""
     trainer = {key: value for key, value in config["trainer"].items() if key not in _WHERE}
@@ -103,9 +114,14 @@ def start_over(folder: Path) -> None:
 
 
 def discard_progress(folder: Path) -> None:
-    """Removes what a run has made so far, its metrics kept aside; a further process leaves that alone."""
+    """Removes what a run has made so far, its metrics kept aside; a further process leaves that alone.
+
+    Raises:
+        LeadsOutside: a link leads out of the run's folder; nothing was removed.
+    """
     if rank_zero_only.rank:  # type: ignore[attr-defined]
         return
+    require_own(folder)
     rewind(folder / "metrics.csv", 0)
     for path in (folder / LAST.parent).glob("*.ckpt"):
         path.unlink()

@@ -1,6 +1,5 @@
 """Tests the best checkpoint of a finished run once more, with other settings, in a folder of its own."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from zoo.config.check import check
 from zoo.config.evaluation import typed, with_overrides
 from zoo.config.frozen import FILE, moved, thaw, write_config
 from zoo.config.jobs import check_files
+from zoo.reading import Unreadable, read_json
 from zoo.runs.checkpoint import CheckpointError, find_checkpoint, nearest
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.status import State, StatusFile
@@ -83,9 +83,11 @@ def costs_of(run: Path) -> dict[str, Any]:
     """
     path = run / "results.json"
     try:
-        results = json.loads(path.read_text(encoding="utf-8"))
+        results = read_json(path)
         return {name: results[name] for name in _COSTS} | {"trained_on": results["machine"]}
     except FileNotFoundError:
         raise CannotTest(f"{path} does not exist: it says what the training took") from None
-    except (ValueError, KeyError, TypeError) as error:
+    except Unreadable as error:
+        raise CannotTest(f"{path} is not the results of a run: it {error.reason}") from error
+    except (KeyError, TypeError) as error:
         raise CannotTest(f"{path} is not the results of a run: {error}") from error

@@ -1,6 +1,5 @@
 """status.json: how a run is doing, written when it happens."""
 
-import json
 import os
 import socket
 from collections.abc import Sequence
@@ -9,11 +8,14 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 
+from zoo.reading import Unreadable, read_json
 from zoo.runs.files import write_json
 from zoo.runs.lock import is_held
 
 _SILENCE = timedelta(minutes=15)
 """After so long without a sign of life a run on another machine counts as killed."""
+_LARGEST = 2**20
+"""Bytes of a status.json; what was typed may be long."""
 _LONGEST = 2000
 """Characters of an exception; its whole text is in train.log."""
 
@@ -153,7 +155,7 @@ class StatusFile:
 
     def _load(self) -> Status:
         try:
-            values = json.loads(self.path.read_text(encoding="utf-8"))
+            values = read_json(self.path, _LARGEST)
             progress = values.get("progress")
             known = {"state": State(values["state"]), "progress": Progress(**progress) if progress else None}
             return Status(**{**values, **known})
@@ -162,7 +164,8 @@ class StatusFile:
                 f"{self.path} does not exist: is {self.path.parent} a run's folder?"
             ) from None
         except (ValueError, TypeError, KeyError, AttributeError) as error:
-            raise ValueError(f"{self.path} is not a run's status: {error}") from error
+            reason = f"it {error.reason}" if isinstance(error, Unreadable) else str(error)
+            raise ValueError(f"{self.path} is not a run's status: {reason}") from error
 
     def _write(self, status: Status) -> None:
         write_json(self.path, asdict(status))

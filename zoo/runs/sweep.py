@@ -149,8 +149,10 @@ class _Runner:
 
         Raises:
             OSError: its folder cannot be used.
-            ValueError: its status is damaged.
+            ValueError: its status is damaged, or its folder lies elsewhere.
         """
+        if job.folder.is_symlink():
+            raise ValueError(f"{job.folder} is a link: the folders of a sweep's jobs lie in its own")
         lease = Lease((), ())
         wanted = gpus_wanted(job.config, len(self._leases.devices))
         environment: dict[str, str | None] = {**threads(job.config, self._parallel)}
@@ -169,7 +171,7 @@ class _Runner:
                 environment=environment,
                 inherited=lease.descriptors,
                 resume=self._resume,
-            )
+            ).start()
         finally:
             lease.close()
         self.running.append((job, process))

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from zoo.config.frozen import FILE, Config
+from zoo.reading import Unreadable, read_json, read_yaml
 from zoo.runs.files import write_json
 from zoo.runs.resume import differences
 from zoo.runs.status import State, Status, StatusFile
 
 RECORD = "sweep.json"
+_LARGEST = 2**30  # it holds the configuration of every job
 _PLAIN = ("overrides", "launcher", "sweeper", "commit", "options")
 
 
@@ -73,16 +73,24 @@ def read_sweep(folder: Path) -> Sweep:
     """
     path = folder / RECORD
     try:
-        values = json.loads(path.read_text(encoding="utf-8"))
+        values = read_json(path, _LARGEST)
         jobs = [
-            SweepJob(number, folder / job["folder"], job["overrides"], job["config"])
+            SweepJob(number, folder / _name(job["folder"]), job["overrides"], job["config"])
             for number, job in enumerate(values.pop("jobs"))
         ]
         return Sweep(folder=folder, jobs=jobs, **values)
     except FileNotFoundError:
         raise ValueError(f"{folder} is not the folder of a sweep: it holds no {RECORD}") from None
     except (ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path} is not the record of a sweep: {error}") from error
+        reason = f"it {error.reason}" if isinstance(error, Unreadable) else str(error)
+        raise ValueError(f"{path} is not the record of a sweep: {reason}") from error
+
+
+def _name(folder: str) -> str:
+    """The name of a job's folder, which lies in the sweep's own and nowhere else."""
+    if folder in ("", ".", "..") or Path(folder).name != folder:
+        raise ValueError(f"{folder!r} is not the name of a job's folder")
+    return folder
 
 
 def status_of(folder: Path) -> Status:
@@ -117,8 +125,11 @@ def refuse_changes(sweep: Sweep) -> None:
     for job in sweep.jobs:
         path = job.folder / FILE
         try:
-            now = _as_json(yaml.safe_load(path.read_text(encoding="utf-8")))
-        except (OSError, ValueError, yaml.YAMLError) as error:
+            now = _as_json(read_yaml(path))
+        except Unreadable as error:
+            changes.append(str(error))
+            continue
+        except (OSError, ValueError) as error:
             changes.append(f"{path} cannot be read: {' '.join(str(error).split())}")
             continue
         changes += [f"{path}: {change}" for change in differences(_as_json(job.config), now)]

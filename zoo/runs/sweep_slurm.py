@@ -41,7 +41,8 @@ class SlurmJob:
         signal.signal(signal.SIGTERM, self._pass_on)
         environment: dict[str, str | None] = dict.fromkeys(_NOT_OURS)
         resume = self._resume or state is not State.QUEUED
-        self._process = JobProcess(self._script, self._folder, environment=environment, resume=resume)
+        job = JobProcess(self._script, self._folder, environment=environment, resume=resume)
+        self._process = job.start()
         return self._wait()
 
     def checkpoint(self) -> Any:

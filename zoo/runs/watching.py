@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import yaml
-
+from zoo.reading import read_yaml
 from zoo.runs.folder import wandb_id
 
 _EVENTS = "events.out.tfevents.*"
@@ -81,6 +80,6 @@ def _ids(records: Path) -> set[str]:
 
 def _wandb_dir(run: Path) -> Path | None:
     try:
-        return Path(yaml.safe_load((run / "config.yaml").read_text(encoding="utf-8"))["paths"]["wandb_dir"])
-    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError):
+        return Path(read_yaml(run / "config.yaml")["paths"]["wandb_dir"])
+    except (OSError, ValueError, TypeError, KeyError):
         return None

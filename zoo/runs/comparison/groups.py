@@ -7,9 +7,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from zoo.config.flat import flat
+from zoo.reading import read_yaml
 from zoo.runs.comparison.names import label, special
 from zoo.runs.comparison.runs import Run
 from zoo.runs.results import hashed_config
@@ -21,7 +20,6 @@ _UNHASHED = (
     *("trainer.val_check_interval=", "trainer.check_val_every_n_epoch="),
 )
 """Beginnings of what may change a result without changing a config_hash."""
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times as fast, where PyYAML was built with it
 
 
 @dataclass(frozen=True)
@@ -182,10 +180,10 @@ def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
 def _config(path: Path) -> dict[str, str]:
     """Every value of a run's config.yaml as a table writes it, by its full key; of a damaged file none."""
     try:
-        config = yaml.load((path / "config.yaml").read_text(encoding="utf-8"), Loader=_LOADER)
+        config = read_yaml(path / "config.yaml")
         values = flat(hashed_config(config), ".")
         return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values}
-    except (OSError, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError):
+    except (OSError, AttributeError, KeyError, TypeError, ValueError):
         return {}
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from PIL import Image
 
+from zoo.reading import require_regular
 from zoo.runs.comparison import table
 from zoo.runs.comparison.comparison import COSTS, Comparison, Row
 from zoo.runs.comparison.curves import bands, kept_curve, read_curves
@@ -150,7 +151,7 @@ def _pictures(
                 without += bool(files)
                 continue
             pictures = {file.stem.removesuffix("_test"): _picture(file) for file in files}
-        except OSError as error:
+        except (OSError, ValueError) as error:
             notes.append(f"no pictures: {error}")
             continue
         for kind, picture in pictures.items():
@@ -168,6 +169,7 @@ def _picture(file: Path) -> dict[str, Any]:
     Raises:
         OSError: it cannot be read, or is no picture.
     """
+    require_regular(file)
     with Image.open(file) as image:
         width, height = image.size
     content = base64.b64encode(file.read_bytes()).decode("ascii")

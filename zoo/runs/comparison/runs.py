@@ -1,6 +1,5 @@
 """Which runs there are to compare, and which of them cannot be: a damaged one stops no comparison."""
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -8,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeGuard
 
+from zoo.reading import read_json
 from zoo.runs.checkpoint import nearest
 from zoo.runs.status import State, StatusFile
 
@@ -120,8 +120,8 @@ def _below(path: Path) -> Iterator[Path]:
 def _is_kept(path: Path) -> bool:
     """Whether a JSON file among others is the results of a run; other JSON is somebody else's."""
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        content = read_json(path)
+    except (OSError, ValueError):
         return False
     return isinstance(content, dict) and "config_hash" in content and "test" in content
 
@@ -146,7 +146,7 @@ def _read(path: Path) -> Run:
         if (path / _STATUS).is_file():
             return Run(path, state, f"it was not tested: there is no {_RESULTS}", {}, overrides)
         return Run(path, "predictions")
-    except (OSError, ValueError, TypeError, OverflowError, RecursionError) as error:
+    except (OSError, ValueError, TypeError, OverflowError) as error:
         return Run(path, "unreadable", " ".join(str(error).split()))
 
 
@@ -164,10 +164,7 @@ def _results(path: Path) -> dict[str, Any]:
         ValueError: it is not one of ours; the message says why.
         _NotTested: it is, but its test was left for later.
     """
-    try:
-        results = json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no JSON: {error}") from error
+    results = read_json(path, parse_int=_integer)
     if not isinstance(results, dict):
         raise ValueError(f"{path} is not the results of a run: an object is needed")
     if "val" in results and "test" not in results:

@@ -1,0 +1,51 @@
+"""What a run says where nothing can be written."""
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from zoo.runs.report import LogFile, log_to
+
+
+@pytest.fixture(autouse=True)
+def logging_as_it_was() -> Iterator[None]:
+    root = logging.getLogger()
+    handlers, level, raises = root.handlers[:], root.level, logging.raiseExceptions
+    yield
+    logging.getLogger("library").handlers.clear()
+    for handler in set(root.handlers) - set(handlers):
+        handler.close()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(False)
+    logging.raiseExceptions = raises
+
+
+def test_a_full_disk_is_said_once_and_the_terminal_hears_everything(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    log_to(Path("/dev/full"))
+    library = logging.FileHandler("/dev/full")  # as W&B has one
+    logging.getLogger("library").addHandler(library)
+    for number in range(5):
+        logging.getLogger("library").warning("line %d", number)
+    with suppress(OSError):
+        library.close()
+    lines = capsys.readouterr().err.splitlines()
+    assert [line for line in lines if line.startswith("line ")] == [f"line {number}" for number in range(5)]
+    assert [line for line in lines if not line.startswith("line ")] == [
+        "the log cannot be written any more: /dev/full: No space left on device"
+    ]
+
+
+def test_a_mistake_in_our_code_keeps_its_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    handler = LogFile(tmp_path / "train.log")
+    logging.raiseExceptions = False
+    handler.handle(logging.makeLogRecord({"msg": "%d", "args": ("x",)}))
+    handler.close()
+    assert "TypeError" in capsys.readouterr().err
