@@ -135,11 +135,6 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "trainer.devices: a run trains on one device, but with trainer.strategy=ddp, as trainer=ddp, ddp_cpu",
     ),
     (
-        {"attention": {"_target_": "zoo.attention.Location", "_partial_": True, "maximum_length": 5}},
-        "attention.maximum_length: 5 positions have a vector, but data.maximum_length=48: leave "
-        "attention.maximum_length alone, or shorten the data",
-    ),
-    (
         {"selection": {"_target_": "zoo.attention.Hard", "_partial_": True}, "task__reinforce": None},
         "selection: Hard samples what it reads, which only task.reinforce can train; give task.reinforce, "
         "or take selection=soft or selection=gumbel_hard",
@@ -340,6 +335,11 @@ def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
         (
             ["model.window=3", "attention=location"],
             "model.window: window=3 slices the sequence, and Location counts positions in it",
+        ),
+        (
+            ["attention=location", "attention.maximum_length=5"],
+            "attention.maximum_length: Location: maximum_length=5 is less than the 16 positions that the "
+            "model reads; leave it out, since the model knows them",
         ),
         (["model.heads=3"], "model.model_size: model_size=128 cannot be divided among heads=3"),
         (["model.activation._target_=torch.nn.GLU"], "model.activation: activation=GLU must leave"),

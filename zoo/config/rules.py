@@ -9,7 +9,6 @@ from typing import Any
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from zoo.attention import Location
 from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.compiling import missing_tools
@@ -78,18 +77,17 @@ def uses_attention(node: Any, part: str = "score") -> bool:
     )
 
 
-def what_counts_positions_covers_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """A location score, and learned positions, have a vector for each position, so there is a last one."""
-    longest = config["data"].get("maximum_length")
-    parts = {"attention": config.get("attention"), "model.positions": config["model"].get("positions")}
-    for key, part in parts.items():
-        covered = (part or {}).get("maximum_length")
-        if _target(part) in (Location, Learned) and longest and covered and covered < longest:
-            yield Problem(
-                f"{key}.maximum_length",
-                f"{covered} positions have a vector, but data.maximum_length={longest}: "
-                f"leave {key}.maximum_length alone, or shorten the data",
-            )
+def learned_positions_cover_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Learned positions have a vector for each, so there is a last one."""
+    longest, key = config["data"].get("maximum_length"), "model.positions"
+    part = config["model"].get("positions")
+    covered = (part or {}).get("maximum_length")
+    if _target(part) is Learned and longest and covered and covered < longest:
+        yield Problem(
+            f"{key}.maximum_length",
+            f"{covered} positions have a vector, but data.maximum_length={longest}: "
+            f"leave {key}.maximum_length alone, or shorten the data",
+        )
 
 
 def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -461,7 +459,7 @@ def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterato
 
 
 RULES: tuple[Rule, ...] = (
-    what_counts_positions_covers_the_data,
+    learned_positions_cover_the_data,
     sampling_needs_reinforce,
     what_is_asked_for_is_used,
     soft_readings_are_to_be_had,
