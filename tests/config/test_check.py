@@ -238,6 +238,21 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "trainer.limit_train_batches: 0.5 counts parts of batches, and trainer.accumulate_grad_batches=2",
     ),
     (
+        {"trainer__limit_train_batches": 5, "trainer__val_check_interval": 100},
+        "trainer.val_check_interval: 100 batches between validations are counted within an epoch, which "
+        "has 5: take at most 5, or trainer.check_val_every_n_epoch=null",
+    ),
+    (
+        {"trainer__check_val_every_n_epoch": None},
+        "trainer.val_check_interval: must be a whole number where trainer.check_val_every_n_epoch=null, "
+        "got null",
+    ),
+    (
+        {"trainer__check_val_every_n_epoch": None, "trainer__val_check_interval": 0.5},
+        "trainer.val_check_interval: must be a whole number where trainer.check_val_every_n_epoch=null, "
+        "got 0.5",
+    ),
+    (
         {"trainer__accumulate_grad_batches": 2, "trainer__val_check_interval": 3},
         "trainer.val_check_interval: 3 counts parts of batches",
     ),
@@ -303,6 +318,19 @@ def test_what_is_said(config: Config, values: dict[str, object], message: str) -
     text = said(lambda: check(spoil(config, **values)))
     assert text.startswith("1 problem in the configuration, nothing was run:\n  - ")
     assert message in text
+
+
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        {"val_check_interval": 5, "limit_train_batches": 5},
+        {"val_check_interval": 100, "limit_train_batches": 5, "check_val_every_n_epoch": None},
+        {"val_check_interval": 100, "limit_train_batches": 0.5},  # of how many only the data knows
+        {"val_check_interval": 0.01, "limit_train_batches": 5},
+    ],
+)
+def test_validations_that_come(config: Config, trainer: dict[str, object]) -> None:
+    check({**config, "trainer": {**config["trainer"], **trainer}})
 
 
 def test_a_missing_value_is_named(config: Config) -> None:

@@ -11,6 +11,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
+from zoo.callbacks.final_validation import longer_than_epoch
 from zoo.compiling import missing_tools
 from zoo.config.allowed import locate
 from zoo.config.frozen import Config
@@ -312,6 +313,21 @@ def parts_are_no_batches(config: Config, given: Collection[str]) -> Iterator[Pro
             )
 
 
+def an_epoch_reaches_its_validation(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """As far as it is known without the data; `FinalValidation` says the rest before the first step."""
+    trainer, key = config["trainer"], "trainer.val_check_interval"
+    interval, batches = trainer.get("val_check_interval"), trainer.get("limit_train_batches")
+    if trainer.get("check_val_every_n_epoch", 1) is None:
+        if not isinstance(interval, int):
+            message = (
+                f"must be a whole number where trainer.check_val_every_n_epoch=null, got {shown(interval)}: "
+                "batches are counted across epochs, of which there is no share"
+            )
+            yield Problem(key, message)
+    elif isinstance(interval, int) and isinstance(batches, int) and interval > batches:
+        yield Problem(key, longer_than_epoch(interval, batches))
+
+
 def there_is_what_compiles(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Compilers are called by the first step of a training, after all the data was prepared."""
     if not config.get("compile") or "hydra/launcher=slurm" in given:  # of whose nodes nothing is known here
@@ -471,6 +487,7 @@ RULES: tuple[Rule, ...] = (
     budget_ends,
     the_rate_moves_something,
     parts_are_no_batches,
+    an_epoch_reaches_its_validation,
     there_is_what_compiles,
     device_is_there,
     processes_are_there,
