@@ -201,7 +201,19 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "optimizer.betas: must be at least 0 and below 1 each, got [0.9, 1.0]",
     ),
     ({"optimizer__betas": [0.9]}, "optimizer.betas: Adam takes a list of 2, got [0.9]"),
-    ({"optimizer__betas": ["a", 0.9]}, "optimizer.betas: Adam takes a list of 2, got ['a', 0.9]"),
+    ({"optimizer__betas": ["a", 0.9]}, "optimizer.betas[0]: Adam takes a number, got 'a'"),
+    (
+        {"logger__wandb__tags": ["first", 2024]},
+        "logger.wandb.tags[1]: WandbLogger takes text, got 2024; in quotes it is text: '\"2024\"'",
+    ),
+    (
+        {"trainer__beam_size": 3},
+        "trainer.beam_size: Trainer takes no beam_size; did you mean decoding.beam_size",
+    ),
+    (
+        {"name": 1e5, "logger__wandb__name": 1e5},
+        "name: must be text, got 100000.0; in quotes it is text: '\"...\"'",
+    ),
     ({"optimizer__weight_decay": -1}, "optimizer.weight_decay: must be at least 0, got -1"),
     (
         {

@@ -13,7 +13,8 @@ class FinalValidation(Callback):
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
         """Goes behind the trainer's clock, so that the step which is over time is known to be the last."""
         # A new list: the trainer is going through the old one.
-        trainer.callbacks = [*(one for one in trainer.callbacks if one is not self), self]
+        others = [one for one in trainer.callbacks if one is not self]  # type: ignore[attr-defined]
+        trainer.callbacks = [*others, self]  # type: ignore[attr-defined]  # it is there, but not declared
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Refuses an interval that is longer than an epoch, which Lightning would, with other advice.
