@@ -6,10 +6,11 @@ of its own, `python train.py --frozen FOLDER/config.yaml`: a resolved configurat
 """
 
 # ruff: noqa: E402 - torch is imported after the allocator was told
-from zoo.memory_allocator import keep_few_kernels, keep_freed_memory
+from zoo.interrupts import end_at_once, interruptible
+from zoo.memory_allocator import prepare_memory
 
-keep_freed_memory()
-keep_few_kernels()
+prepare_memory()
+end_at_once(script=__name__ == "__main__")
 
 import sys
 from pathlib import Path
@@ -62,8 +63,7 @@ def main() -> int:
         check_jobs(jobs, asked.multirun)
         overrides, composed, config = jobs[0]
         if config["check"]:
-            what = "the configuration is" if len(jobs) == 1 else f"all {len(jobs)} configurations are"
-            print(what, "fine")
+            print(f"all {len(jobs)} configurations are fine" if jobs[1:] else "the configuration is fine")
             return 0
         runs = Path(config["paths"]["runs_dir"])
         if not asked.multirun:
@@ -147,4 +147,4 @@ def fit_and_test(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible(main))

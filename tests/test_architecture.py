@@ -171,11 +171,11 @@ def test_train_is_short() -> None:
 
 def test_the_allocator_is_told_before_torch_is_imported() -> None:
     tree = ast.parse((PROJECT / "train.py").read_text(encoding="utf-8"))
-    first, *calls = tree.body[1:4]
-    assert isinstance(first, ast.ImportFrom)
-    assert first.module == "zoo.memory_allocator"
-    assert [ast.unparse(call) for call in calls] == ["keep_freed_memory()", "keep_few_kernels()"]
-    light = {"zoo", "zoo.memory_allocator"}
+    light = {"zoo", "zoo.memory_allocator", "zoo.interrupts"}
+    *first, memory, interrupts = tree.body[1:5]
+    assert all(isinstance(line, ast.ImportFrom) and line.module in light for line in first)
+    assert ast.unparse(memory) == "prepare_memory()"
+    assert ast.unparse(interrupts).startswith("end_at_once(")
     for path in SOURCES:
         if name_of(path) in light:
             top_level = ast.parse(path.read_text(encoding="utf-8")).body

@@ -121,7 +121,10 @@ def test_mistakes_in_what_is_to_be_translated(runs: Path, tmp_path: Path) -> Non
     assert "is not a run" in _fails("predict", "a long sentence " * 100)
     assert f"is not a run; did you mean {first}?" in _fails("predict", runs / "frist")
     assert f"frist does not exist; did you mean {first}?" in _fails("predict", runs / "frist", "abc")
-    assert "word does not exist" in _fails("predict", first, "word", "by word")
+    assert (
+        "word does not exist (one sentence may follow the runs, and 2 are given: write them line by line"
+        in (_fails("predict", first, "word", "by word"))
+    )
     assert "standard input, line 2: not UTF-8" in _fails("predict", first, "-", stdin=b"abc\n\xff\n")
     (tmp_path / "latin.txt").write_bytes("gut\n\nschön\n".encode("latin-1"))
     latin = _fails("predict", first, "--file", tmp_path / "latin.txt")

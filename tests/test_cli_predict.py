@@ -116,3 +116,34 @@ def test_what_cannot_be_read_is_named(run: Path, tmp_path: Path) -> None:
             result = _zoo(run, *arguments)
         assert result.exit_code == 2
         assert f"error: {message}" in result.stderr
+
+
+@pytest.mark.parametrize("ending", [b"\n", b"\r\n", b"\r"])
+@pytest.mark.parametrize("last", [True, False])
+def test_lines_of_every_system(run: Path, tmp_path: Path, ending: bytes, last: bool) -> None:
+    lines = ["abc", "", "hgf edc", "k"]
+    (tmp_path / "a.txt").write_bytes(ending.join(line.encode() for line in lines) + (ending if last else b""))
+    translator = zoo.load(run)
+    result = _zoo(run, "--file", tmp_path / "a.txt")
+    assert result.stdout.splitlines() == [translator(line) for line in lines]
+    assert "longer than the model reads" not in result.stderr
+
+
+def test_a_return_within_a_line_of_a_file_with_line_feeds_ends_nothing(run: Path, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_bytes(b"abc\rk\nk\n")
+    translator = zoo.load(run)
+    assert _zoo(run, "--file", tmp_path / "a.txt").stdout.splitlines() == [
+        translator("abc k"),
+        translator("k"),
+    ]
+
+
+@pytest.mark.parametrize("sentence", ["- hello", "-hello", "--hello world"])
+def test_a_sentence_that_begins_with_a_dash(run: Path, sentence: str) -> None:
+    assert "behind --" not in _zoo(run, "--flie", "a.txt").stderr, "an option was meant"
+    result = _zoo(run, sentence)
+    assert result.exit_code == 2
+    said = " ".join(result.stderr.replace("│", " ").split())
+    assert "comes last, behind --: zoo predict ... -- " in said
+    assert sentence in said
+    assert _zoo(run, "--", sentence).stdout.splitlines() == [zoo.load(run)(sentence)]

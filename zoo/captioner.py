@@ -6,6 +6,7 @@ from typing import Any
 
 from zoo.figures import caption_sheet, captioned, render
 from zoo.image import as_float, read_for_drawing
+from zoo.inputs import PICTURES, takes
 from zoo.picture_predictor import TOGETHER, PicturePredictor
 from zoo.predictor import check_picture, run_name, searching
 from zoo.runs.files import write_where_asked
@@ -22,6 +23,7 @@ class Captioner(PicturePredictor[CaptioningTask]):
         """The best caption of a picture."""
         return self.predict([picture])[0][0].text
 
+    @takes(PICTURES)
     def predict(self, pictures: Sequence[str | Path], nbest: int = 1) -> list[list[Caption]]:
         """Writes captions of pictures with the search that the run was tested with.
 
@@ -33,10 +35,9 @@ class Captioner(PicturePredictor[CaptioningTask]):
             Each picture's captions, best first.
 
         Raises:
+            TypeError: something else than a list of paths is given.
             ValueError: a file is no picture; none gets a caption then.
         """
-        if nbest < 1:
-            raise ValueError(f"nbest must be at least 1, got {nbest}")
         found: list[list[Caption]] = []
         for images in self.read(pictures).split(TOGETHER):
             with self.autocast():
@@ -63,6 +64,7 @@ class Captioner(PicturePredictor[CaptioningTask]):
         Raises:
             ValueError: the model has no attention, or a file cannot be read or written.
         """
+        (picture,) = PICTURES.checked([picture], "picture")
         check_picture(path, picture)
         name = run_name(self.checkpoint.path)
         self.draw({name: self}, [picture], {name: self.predict([picture])}, path)

@@ -14,6 +14,7 @@ import typer
 from zoo import cli_compare, cli_predict, cli_runs, cli_watch
 from zoo.checkout import find_checkout, require_checkout
 from zoo.clear_errors import clear_errors
+from zoo.cli_command import Verb
 from zoo.config.problems import unknown
 
 _GROUPS = {"models": "model", "attention": "attention", "data": "data", "experiments": "experiment"}
@@ -27,12 +28,12 @@ main = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (cli_predict.predict, cli_compare.compare, cli_watch.watch, cli_runs.resume, cli_runs.rerun):
-    main.command()(verb)
-main.command("test")(cli_runs.retest)
-main.command()(cli_runs.clean)
+    main.command(cls=Verb)(verb)
+main.command("test", cls=Verb)(cli_runs.retest)
+main.command(cls=Verb)(cli_runs.clean)
 
 
-@main.command("list")
+@main.command("list", cls=Verb)
 def list_(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(_GROUPS)}.")],
     project: Annotated[

@@ -127,10 +127,17 @@ def _split(arguments: list[str], file: str | None) -> tuple[list[str], str | Non
             f"{sentence!r} is not a run{nearest(Path(str(sentence)))} (a run's folder or a .ckpt file "
             "comes first, then the sentence)"
         )
-    hint = "only the last may be a sentence" if file is None else "with --file there is no sentence"
-    for run in runs:
-        if not os.path.exists(run):
-            raise ValueError(f"{run} does not exist{nearest(Path(run))} ({hint})")
+    for number, run in enumerate(runs):
+        if os.path.exists(run):
+            continue
+        near = nearest(Path(run))
+        hint = "only the last may be a sentence" if file is None else "with --file there is no sentence"
+        if file is None and number and not near:  # behind a run, and like no other
+            several = f"{len(arguments) - number} are given"
+            hint = (
+                f"one sentence may follow the runs, and {several}: write them line by line, for --file FILE"
+            )
+        raise ValueError(f"{run} does not exist{near} ({hint})")
     return runs, None if sentence == "-" else sentence
 
 
@@ -144,7 +151,9 @@ def _read_lines(file: str) -> list[str]:
         raise ValueError(f"{name} cannot be read: {error.strerror}{nearest(Path(file))}") from error
     if content.startswith(b"\x1f\x8b"):
         raise ValueError(f"{name} is packed: gzip -dc {name} | zoo predict RUN -")
-    lines = content.removeprefix(b"\xef\xbb\xbf").split(b"\n")
+    # A carriage return alone ends the lines of some old programs' files; else it is a blank at a line's end.
+    ending = b"\n" if b"\n" in content else b"\r"
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(ending)
     if lines[-1] == b"":
         lines.pop()
     return [_text(line, f"{name}, line {number}") for number, line in enumerate(lines, start=1)]

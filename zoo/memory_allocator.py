@@ -7,6 +7,12 @@ import sys
 _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8
 
 
+def prepare_memory() -> None:
+    """All of what follows."""
+    keep_freed_memory()
+    keep_few_kernels()
+
+
 def keep_freed_memory() -> None:
     """Tells glibc to keep what is freed for the next tensor instead of giving it back to the kernel.
 

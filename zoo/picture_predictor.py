@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from zoo.image import read_image
+from zoo.inputs import PICTURES, takes
 from zoo.predictor import Predictor, SomeTask
 
 TOGETHER = 64
@@ -18,6 +19,7 @@ TOGETHER = 64
 class PicturePredictor(Predictor[SomeTask]):
     """A trained model that is given pictures, ready to say what is in them."""
 
+    @takes(PICTURES)
     @abstractmethod
     def predict(self, pictures: Sequence[str | Path], nbest: int = 1) -> list[list[Any]]:
         """What may be said of each picture, the best first."""
@@ -60,8 +62,10 @@ class PicturePredictor(Predictor[SomeTask]):
             `(N, C, H, W)` uint8.
 
         Raises:
+            TypeError: something else than a list of paths is given.
             ValueError: some are no pictures; the message names all of them.
         """
+        pictures = PICTURES.checked(pictures, "pictures")
         spec = self.checkpoint.spec.images
         images, wrong = (
             torch.zeros(len(pictures), spec.channels, spec.height, spec.width, dtype=torch.uint8),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from zoo.batch import CatchRules
 from zoo.figures import game_sheet
+from zoo.inputs import check_whole_number
 from zoo.predictor import Predictor, check_picture, draw, run_name, same_places
 from zoo.tasks.catch import new_game
 from zoo.tasks.glimpse_path import BallPath
@@ -19,11 +20,16 @@ class Player(Predictor[TrackingTask]):
         """Plays a game of Catch by the rules that it was trained with.
 
         Args:
-            seed: says which game.
+            seed: says which game, from 0 to 2^32 - 1.
 
         Returns:
             What the agent did while each ball fell, in order.
+
+        Raises:
+            TypeError: the seed is no whole number.
+            ValueError: it is below 0 or above 2^32 - 1.
         """
+        check_whole_number("seed", seed, least=0, most=2**32 - 1)
         data = self.checkpoint.config["data"]
         game = new_game(CatchRules(data["size"], data["ball"]), data["balls"], seed)
         with self.autocast(), same_places(1, self.task.device, seed):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
@@ -27,11 +27,25 @@ SomeTask = TypeVar("SomeTask", bound=Task)
 class Predictor(Generic[SomeTask]):
     """A trained model, ready to be used.
 
+    A derived class that has a `predict` decorates it with `zoo.inputs.takes`, which checks what it is given.
+
     Attributes:
         checkpoint: the weights in use: which file, from which step, with which validation metrics.
         precision: of its products.
         task: the model, in evaluation mode.
+
+    Raises:
+        TypeError: while a derived class is made, whose `predict` does not say what it takes.
     """
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        super().__init_subclass__(**named)
+        predict = vars(cls).get("predict")
+        if predict is not None and not hasattr(predict, "takes"):
+            raise TypeError(
+                f"{cls.__name__}.predict does not say what it takes: put @takes(SENTENCES), @takes(PICTURES)"
+                " or @takes(Inputs(...)) of zoo.inputs before it"
+            )
 
     def __init__(self, checkpoint: Checkpoint, task: SomeTask, *, device: str | None, precision: str) -> None:
         """Puts the model on its device.

@@ -9,6 +9,7 @@ import torch
 
 from zoo.figures import glimpse_sheet
 from zoo.image import as_float
+from zoo.inputs import PICTURES, takes
 from zoo.picture_predictor import TOGETHER, PicturePredictor
 from zoo.predictor import check_picture, draw, run_name, same_places
 from zoo.tasks.recognition import RecognitionTask
@@ -36,6 +37,7 @@ class Recogniser(PicturePredictor[RecognitionTask]):
         """What a picture shows most likely."""
         return self.predict([picture])[0][0].label
 
+    @takes(PICTURES)
     def predict(self, pictures: Sequence[str | Path], nbest: int = 1) -> list[list[Recognition]]:
         """Recognises pictures, of any size and colours: they are made like those that were trained on.
 
@@ -47,10 +49,9 @@ class Recogniser(PicturePredictor[RecognitionTask]):
             Each picture's classes, the most likely first.
 
         Raises:
+            TypeError: something else than a list of paths is given.
             ValueError: a file is no picture; none is recognised then.
         """
-        if nbest < 1:
-            raise ValueError(f"nbest must be at least 1, got {nbest}")
         found = []
         for images in self.read(pictures).split(TOGETHER) if pictures else ():
             device = self.task.device
@@ -107,6 +108,7 @@ def plot_glimpses(
         ValueError: a model sees whole images, the paths are more than 16 or of different lengths, or a file
             cannot be read or written.
     """
+    pictures = PICTURES.checked(pictures, "pictures")
     check_picture(path, *pictures)
     if (paths := len(recognisers) * len(pictures)) > MOST_DRAWN:
         raise ValueError(

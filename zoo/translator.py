@@ -4,9 +4,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from zoo.figures import alignment_sheet, head_grids, render
+from zoo.inputs import SENTENCES, takes
 from zoo.predictor import Predictor, check_picture, run_name, searching
 from zoo.runs.files import write_where_asked
 from zoo.tasks.translation import Translation, TranslationTask
+from zoo.text import is_blank
 
 
 class Translator(Predictor[TranslationTask]):
@@ -16,6 +18,7 @@ class Translator(Predictor[TranslationTask]):
         """The best translation of one sentence."""
         return self.predict([text])[0][0].text
 
+    @takes(SENTENCES)
     def predict(
         self,
         texts: Sequence[str],
@@ -27,21 +30,26 @@ class Translator(Predictor[TranslationTask]):
         """Translates sentences with the search that the run was tested with.
 
         Args:
-            texts: raw sentences.
+            texts: raw sentences; the one translation of a blank text is empty.
             nbest: how many translations of each; a run whose search finds fewer gets them by beam search.
             weights: whether translations keep what was attended to, which for many sentences is a lot.
             progress: is told after each batch how many sentences that were.
 
         Returns:
             Each sentence's translations, best first.
+
+        Raises:
+            TypeError: something else than a list of texts is given.
+            ValueError: a text is not UTF-8, or `nbest` is below 1.
         """
-        if nbest < 1:
-            raise ValueError(f"nbest must be at least 1, got {nbest}")
+        sentences = [text for text in texts if not is_blank(text)]
         with self.autocast():
-            found = self.task.translate(
-                list(texts), searching(self.task.decoding, nbest), weights=weights, progress=progress
+            found = iter(
+                self.task.translate(
+                    sentences, searching(self.task.decoding, nbest), weights=weights, progress=progress
+                )
             )
-        return [translations[:nbest] for translations in found]
+        return [[_of_nothing()] if is_blank(text) else next(found)[:nbest] for text in texts]
 
     def plot(self, text: str, path: str | Path) -> list[Path]:
         """Draws what the model attends to while it translates a sentence.
@@ -54,9 +62,14 @@ class Translator(Predictor[TranslationTask]):
             The pictures: that one, and beside it those of all heads where the model has several.
 
         Raises:
-            ValueError: the model has no attention, or the format is unknown.
+            ValueError: the text is blank, the model has no attention, or the format is unknown.
         """
         return plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
+
+
+def _of_nothing() -> Translation:
+    """The translation of a blank text: no model is asked, since it would invent one."""
+    return Translation(text="", score=0.0, finished=True, source_tokens=[], tokens=[], weights=None)
 
 
 def plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str | Path) -> list[Path]:
@@ -73,9 +86,12 @@ def plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str
         out_2_encoder.png.
 
     Raises:
-        ValueError: a model has no attention, or the picture cannot be written there.
+        ValueError: the text is blank, a model has no attention, or the picture cannot be written there.
     """
+    (text,) = SENTENCES.checked([text], "text")
     check_picture(path)
+    if is_blank(text):
+        raise ValueError(f"cannot draw {path}: the sentence is empty")
     best = [predictor.predict([text])[0][0] for predictor in predictors.values()]
     for name, translation in zip(predictors, best, strict=True):
         if translation.weights is None:

@@ -4,6 +4,7 @@ import math
 import re
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import pytest
 import torch
@@ -22,6 +23,7 @@ from zoo.attention import (
     Score,
     Soft,
     Uniform,
+    covering,
     padding_mask,
 )
 
@@ -122,6 +124,8 @@ def test_numbers_of_a_score_below_one_are_refused() -> None:
         Additive(query_size=4, key_size=4, hidden_size=0)
     with pytest.raises(ValueError, match="maximum_length=0, must be at least 1"):
         Location(query_size=4, key_size=4, maximum_length=0)
+    with pytest.raises(ValueError, match="maximum_length is missing"):
+        Location(query_size=4, key_size=4)
 
 
 def test_scores_read_along_either_axis() -> None:
@@ -230,6 +234,25 @@ def test_location_sees_no_key_and_has_a_last_position() -> None:
     assert score.project_keys(torch.randn(2, 5, 6)).shape == (2, 5, 0)
     with pytest.raises(ValueError, match=re.escape("maximum_length=5 positions, given 6 keys")):
         score(torch.randn(2, 1, 4), score.project_keys(torch.randn(2, 6, 6)))
+
+
+def test_what_counts_positions_gets_as_many_as_there_are() -> None:
+    """Unless it has them; whatever counts none is left as it is, and so is all where nobody knows."""
+
+    class Own(Location):
+        def __init__(self, *, maximum_length: int, **sizes: Any) -> None:
+            super().__init__(maximum_length=maximum_length, **sizes)
+
+    sizes = {"query_size": 4, "key_size": 6}
+    for score in (Location, partial(Location, maximum_length=None), Own):
+        assert covering(score, 7)(**sizes).maximum_length == 7
+    given = partial(Location, maximum_length=9)
+    for longest in (None, 0, 7, 9):
+        assert covering(given, longest)(**sizes).maximum_length == 9
+        assert covering(Additive, longest) is Additive
+    assert covering(Location, None) is covering(Location, 0) is Location
+    with pytest.raises(ValueError, match="Location: maximum_length=9 is less than the 10 positions"):
+        covering(given, 10)
 
 
 def test_uniform_reads_the_mean_of_what_may_be_read_and_learns_nothing() -> None:

@@ -63,9 +63,9 @@ def test_fits_together(line: str, values: dict[str, Any]) -> None:
     [
         (
             "attention=location",
-            {},
-            "attention.maximum_length: Location: maximum_length=12 is less than the 6 x 6 places of the "
-            "encoder's grid; give at least 36",
+            {f"{part}.maximum_length": 12 for part in ("attention", "model.decoder.attention.score")},
+            "attention.maximum_length: Location: maximum_length=12 is less than the 36 positions that the "
+            "model reads; leave it out",
         ),
         (
             f"{STORED} trainer=ddp_cpu",

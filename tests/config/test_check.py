@@ -135,11 +135,6 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "trainer.devices: a run trains on one device, but with trainer.strategy=ddp, as trainer=ddp, ddp_cpu",
     ),
     (
-        {"attention": {"_target_": "zoo.attention.Location", "_partial_": True, "maximum_length": 5}},
-        "attention.maximum_length: 5 positions have a vector, but data.maximum_length=48: leave "
-        "attention.maximum_length alone, or shorten the data",
-    ),
-    (
         {"selection": {"_target_": "zoo.attention.Hard", "_partial_": True}, "task__reinforce": None},
         "selection: Hard samples what it reads, which only task.reinforce can train; give task.reinforce, "
         "or take selection=soft or selection=gumbel_hard",
@@ -206,7 +201,19 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "optimizer.betas: must be at least 0 and below 1 each, got [0.9, 1.0]",
     ),
     ({"optimizer__betas": [0.9]}, "optimizer.betas: Adam takes a list of 2, got [0.9]"),
-    ({"optimizer__betas": ["a", 0.9]}, "optimizer.betas: Adam takes a list of 2, got ['a', 0.9]"),
+    ({"optimizer__betas": ["a", 0.9]}, "optimizer.betas[0]: Adam takes a number, got 'a'"),
+    (
+        {"logger__wandb__tags": ["first", 2024]},
+        "logger.wandb.tags[1]: WandbLogger takes text, got 2024; in quotes it is text: '\"2024\"'",
+    ),
+    (
+        {"trainer__beam_size": 3},
+        "trainer.beam_size: Trainer takes no beam_size; did you mean decoding.beam_size",
+    ),
+    (
+        {"name": 1e5, "logger__wandb__name": 1e5},
+        "name: must be text, got 100000.0; in quotes it is text: '\"...\"'",
+    ),
     ({"optimizer__weight_decay": -1}, "optimizer.weight_decay: must be at least 0, got -1"),
     (
         {
@@ -241,6 +248,21 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     (
         {"trainer__accumulate_grad_batches": 2, "trainer__limit_train_batches": 0.5},
         "trainer.limit_train_batches: 0.5 counts parts of batches, and trainer.accumulate_grad_batches=2",
+    ),
+    (
+        {"trainer__limit_train_batches": 5, "trainer__val_check_interval": 100},
+        "trainer.val_check_interval: 100 batches between validations are counted within an epoch, which "
+        "has 5: take at most 5, or trainer.check_val_every_n_epoch=null",
+    ),
+    (
+        {"trainer__check_val_every_n_epoch": None},
+        "trainer.val_check_interval: must be a whole number where trainer.check_val_every_n_epoch=null, "
+        "got null",
+    ),
+    (
+        {"trainer__check_val_every_n_epoch": None, "trainer__val_check_interval": 0.5},
+        "trainer.val_check_interval: must be a whole number where trainer.check_val_every_n_epoch=null, "
+        "got 0.5",
     ),
     (
         {"trainer__accumulate_grad_batches": 2, "trainer__val_check_interval": 3},
@@ -324,6 +346,19 @@ def test_what_is_said(config: Config, values: dict[str, object], message: str) -
     assert message in text
 
 
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        {"val_check_interval": 5, "limit_train_batches": 5},
+        {"val_check_interval": 100, "limit_train_batches": 5, "check_val_every_n_epoch": None},
+        {"val_check_interval": 100, "limit_train_batches": 0.5},  # of how many only the data knows
+        {"val_check_interval": 0.01, "limit_train_batches": 5},
+    ],
+)
+def test_validations_that_come(config: Config, trainer: dict[str, object]) -> None:
+    check({**config, "trainer": {**config["trainer"], **trainer}})
+
+
 def test_a_missing_value_is_named(config: Config) -> None:
     del config["data"]["batch_tokens"], config["seed"]
     text = said(lambda: check(config))
@@ -354,6 +389,11 @@ def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
         (
             ["model.window=3", "attention=location"],
             "model.window: window=3 slices the sequence, and Location counts positions in it",
+        ),
+        (
+            ["attention=location", "attention.maximum_length=5"],
+            "attention.maximum_length: Location: maximum_length=5 is less than the 16 positions that the "
+            "model reads; leave it out, since the model knows them",
         ),
         (["model.heads=3"], "model.model_size: model_size=128 cannot be divided among heads=3"),
         (["model.activation._target_=torch.nn.GLU"], "model.activation: activation=GLU must leave"),

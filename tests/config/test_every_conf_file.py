@@ -10,6 +10,7 @@ import pytest
 import torch
 from lightning.pytorch import LightningModule, Trainer
 
+from zoo.attention import Location
 from zoo.config import ConfigError, resolvers
 from zoo.config.check import check, placeholder
 from zoo.config.compose import compose_jobs
@@ -224,6 +225,30 @@ def test_every_cell_builds_or_is_refused(
     kinds = {type(part).__name__ for part in network.modules()}
     assert config["attention"]["_target_"].rpartition(".")[2] in kinds
     assert config["selection"]["_target_"].rpartition(".")[2] in kinds
+
+
+@pytest.mark.parametrize(
+    ("line", "lengths"),
+    [
+        (["model/decoder=luong"], {48}),  # tokens of the longest date
+        (["model/decoder=bahdanau", "data.maximum_length=40"], {40}),
+        (["model=transformer"], {48}),
+        (["model=show_attend_tell"], {36}),  # 6 x 6 places
+        (["model=show_attend_tell", "model/caption_decoder=transformer"], {36, 12}),  # and 12 words
+        (["model=show_attend_tell", "data=flickr8k"], {256}),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_a_score_that_counts_positions_is_one_word(
+    configure: Callable[..., Config], line: list[str], lengths: set[int]
+) -> None:
+    given = [*line, "attention=location"]
+    config = configure(*given, "trainer=cpu")
+    check(config, given)
+    with torch.device("meta"):
+        network = instantiate(config["model"], "model")(spec=placeholder(config))
+    counted = {part.maximum_length for part in network.modules() if isinstance(part, Location)}
+    assert counted == lengths
 
 
 @pytest.mark.parametrize(

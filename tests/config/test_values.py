@@ -1,6 +1,6 @@
 """What fits which annotation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
@@ -68,6 +68,37 @@ def test_in_words() -> None:
 class Sizes(TypedDict):
     height: int
     depth: NotRequired[int | None]
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation", "expected"),
+    [
+        ([1, "a", 2], list[int], ["key[1]: must be a whole number, got 'a'"]),
+        ([1, "a"], Sequence[int] | None, ["key[1]: must be a whole number, got 'a'"]),
+        ([True, "a"], tuple[str, ...], ["key[0]: must be text, got true; in quotes it is text: '\"true\"'"]),
+        (
+            [["a", 3], ["b"]],
+            list[list[str]],
+            ["key[0][1]: must be text, got 3; in quotes it is text: '\"3\"'"],
+        ),
+        ([1, "a"], tuple[int, int], ["key[1]: must be a whole number, got 'a'"]),
+        ([1], tuple[int, int], ["key: must be a list of 2, got [1]"]),
+        (["a"], list[int] | list[float], ["key: must be a list, got ['a']"]),
+        ([{"height": "x"}], list[Sizes], ["key[0].height: must be a whole number, got 'x'"]),
+        ([1, 2], list[int], []),
+        ([], list[int], []),
+        ([1, 2], list, []),
+        ([1, 2], Any, []),
+        (1e5, str, ["key: must be text, got 100000.0; in quotes it is text: '\"...\"'"]),
+        (3, str | None, ["key: must be text or null, got 3; in quotes it is text: '\"3\"'"]),
+        (None, str, ["key: must be text, got null"]),
+        (3, Literal["a", "b"], ["key: must be 'a', 'b', got 3"]),
+    ],
+)
+def test_of_a_list_the_entry_is_named_and_of_a_number_how_it_is_text(
+    value: Any, annotation: Any, expected: list[str]
+) -> None:
+    assert [str(problem) for problem in misplaced(value, annotation, "key", "must be")] == expected
 
 
 @pytest.mark.parametrize(

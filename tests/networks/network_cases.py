@@ -104,7 +104,7 @@ TRANSFORMERS: dict[str, dict[str, object]] = {
     "rotary": {"positions": RotaryPositions, "encoder_layers": 1},
     "additive": _reading(partial(Additive, hidden_size=5)),
     "cosine": _reading(Cosine),
-    "location": _reading(partial(Location, maximum_length=20)),
+    "location": _reading(Location),
     "local-m": _reading(General, partial(LocalMonotonic, window=1)),
     "local-p": _reading(Dot, partial(LocalPredictive, window=2)),
     "uniform": _reading(Uniform),

@@ -52,7 +52,7 @@ DECODERS: dict[str, Callable[..., Any]] = {
     "soft": partial(AttentiveDecoder, **reads()),
     "dot": partial(AttentiveDecoder, **reads(Dot)),
     "general": partial(AttentiveDecoder, **reads(General)),
-    "location": partial(AttentiveDecoder, **reads(partial(Location, maximum_length=12))),
+    "location": partial(AttentiveDecoder, **reads(Location)),
     "uniform": partial(AttentiveDecoder, **reads(Uniform)),
     "hard": partial(AttentiveDecoder, **reads(selection=Hard)),
     "local-m": partial(AttentiveDecoder, **reads(General, partial(LocalMonotonic, window=1))),
@@ -60,6 +60,7 @@ DECODERS: dict[str, Callable[..., Any]] = {
     "none": MeanDecoder,
     "transformer": partial(TRANSFORMER, **reads(ScaledDot)),
     "transformer-rotary": partial(TRANSFORMER, **reads(Additive), positions=RotaryPositions, pre_norm=True),
+    "transformer-location": partial(TRANSFORMER, **reads(Location)),
     "transformer-hard": partial(
         TRANSFORMER, **reads(Dot, Hard), positions=partial(Learned, maximum_length=20)
     ),
@@ -69,8 +70,8 @@ every_decoder = pytest.mark.parametrize("name", DECODERS)
 
 def build(name: str = "soft", encoder: Callable[..., Any] = COMPACT, **changes: Any) -> ShowAttendTell:
     torch.manual_seed(0)
-    sizes = {"embedding_size": 8, "hidden_size": 8, "dropout": 0.0}
-    return ShowAttendTell(spec=SPEC, encoder=encoder, decoder=DECODERS[name], **(sizes | changes))
+    settings = {"decoder": DECODERS[name], "embedding_size": 8, "hidden_size": 8, "dropout": 0.0}
+    return ShowAttendTell(spec=SPEC, encoder=encoder, **(settings | changes))
 
 
 def padded(*rows: list[int]) -> Padded:
@@ -324,8 +325,8 @@ def test_what_was_saved_says_the_same(name: str, tmp_path: Path) -> None:
         (lambda: build(hidden_size=0), "hidden_size must be at least 1, got 0"),
         (lambda: build(dropout=1.0), "dropout must be at least 0 and below 1, got 1.0"),
         (
-            lambda: build("location", encoder=partial(Compact, widths=[], feature_size=8)),
-            "maximum_length=12 is less than the 6 x 8 places of the encoder's grid; give at least 48",
+            lambda: build(decoder=partial(AttentiveDecoder, **reads(partial(Location, maximum_length=11)))),
+            "Location: maximum_length=11 is less than the 12 positions that the model reads; leave it out",
         ),
         (lambda: build("dot", hidden_size=6), "query_size=6 and key_size=8"),
         (lambda: build("transformer", hidden_size=6), "embedding_size must be hidden_size, .* got 8 and 6"),

@@ -125,6 +125,17 @@ def test_only_what_lies_below_a_configured_path_is_left_out() -> None:
     assert config_hash(CONFIG | {"task": files}) != config_hash(CONFIG | {"task": {"files": []}})
 
 
+def test_a_location_score_is_hashed_with_the_length_that_its_network_gives_it() -> None:
+    """Kept results name it."""
+
+    def reading(**named: Any) -> dict[str, Any]:
+        score = {"_target_": "zoo.attention.Location", **named}
+        return _with("data.maximum_length", 9) | {"attention": score, "model": {"parts": [{"score": score}]}}
+
+    assert config_hash(reading(maximum_length=None)) == config_hash(reading(maximum_length=9))
+    assert config_hash(reading(maximum_length=10)) != config_hash(reading(maximum_length=9))
+
+
 def test_the_hash_does_not_depend_on_the_order_of_keys() -> None:
     def turned(node: Any) -> Any:
         return {key: turned(node[key]) for key in reversed(node)} if isinstance(node, dict) else node

@@ -34,6 +34,7 @@ from zoo.attention.scores import (
     ScaledDot,
     Score,
     Uniform,
+    covering,
 )
 from zoo.attention.selections import GumbelHard, Hard, LocalMonotonic, LocalPredictive, Selection, Soft
 from zoo.attention.self_attention import SelfAttention
@@ -78,6 +79,7 @@ __all__ = [
     "Uniform",
     "causal_mask",
     "combine",
+    "covering",
     "doubly_stochastic_penalty",
     "masked_softmax",
     "padding_mask",

@@ -9,7 +9,7 @@ from zoo.attention.attention import Attention, check_queries, check_values, chec
 from zoo.attention.fused import can_fuse, fused_context
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.rotary import Rotary
-from zoo.attention.scores import ScaledDot, Score
+from zoo.attention.scores import ScaledDot, Score, covering
 from zoo.attention.selections import Selection, Soft
 from zoo.attention.shield import broken_queries, shield, spoil
 from zoo.kernels import Linear
@@ -38,6 +38,7 @@ class MultiHeadAttention(nn.Module):
         value_size: features of values; None: `key_size`.
         head_key_size: d_k, of a head's queries and keys; None: `query_size / heads`.
         head_value_size: d_v, of a head's values; None: `query_size / heads`.
+        longest: the most keys, for a score that has weights for each position; None: it says so itself.
         score: completed here with the heads and their sizes.
         selection: completed likewise.
         rotary: turns queries and keys by their positions; for attention of a sequence to itself.
@@ -58,6 +59,7 @@ class MultiHeadAttention(nn.Module):
         value_size: int | None = None,
         head_key_size: int | None = None,
         head_value_size: int | None = None,
+        longest: int | None = None,
         score: Callable[..., Score] = ScaledDot,
         selection: Callable[..., Selection] = Soft,
         rotary: Callable[..., Rotary] | None = None,
@@ -84,7 +86,7 @@ class MultiHeadAttention(nn.Module):
         d_v = query_size // heads if head_value_size is None else head_value_size
         self.query_size, self.key_size, self.value_size, self.heads = query_size, key_size, value_size, heads
         self.attention = Attention(
-            score=score(query_size=d_k, key_size=d_k, heads=heads),
+            score=covering(score, longest)(query_size=d_k, key_size=d_k, heads=heads),
             selection=selection(query_size=d_k, heads=heads),
             dropout=dropout,
         )

@@ -6,9 +6,12 @@ the query, done at every step of a decoder. `zoo.attention.memory` explains the 
 `s` is the query (a decoder's state), `h_i` the i-th key (an encoder's annotation), `n` their size.
 """
 
+import inspect
 import math
 from abc import ABC, abstractmethod
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor, nn
@@ -245,7 +248,7 @@ class Location(Score):
 
     One output per position: the state says where to look without seeing what is there. The softmax is over
     the source's own positions. Of a source that is longer than W the paper ignores the end; here it is
-    refused (data cuts sources at `data.maximum_length`, which is the configured `maximum_length`).
+    refused (data cuts sources at `data.maximum_length`).
 
     Fails: on keys beyond `maximum_length` (refused), at positions that are rare in training (their rows of W
     learn little), and wherever the content decides: two sources are read alike unless the state itself
@@ -256,16 +259,21 @@ class Location(Score):
         query_size: Dq.
         key_size: Dk, not used: keys are not seen.
         heads: H, or None.
-        maximum_length: the largest K.
+        maximum_length: the largest K. Our networks give what they know, see `covering`.
+
+    Raises:
+        ValueError: `maximum_length` is missing or below 1.
     """
 
     uses_keys: ClassVar[bool] = False
     counts_positions: ClassVar[bool] = True
 
     def __init__(
-        self, *, query_size: int, key_size: int, heads: int | None = None, maximum_length: int
+        self, *, query_size: int, key_size: int, heads: int | None = None, maximum_length: int | None = None
     ) -> None:
         super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        if maximum_length is None:
+            raise ValueError("Location: maximum_length is missing: it has weights for each position up to it")
         if maximum_length < 1:
             raise ValueError(f"Location: maximum_length={maximum_length}, must be at least 1")
         self.maximum_length = maximum_length
@@ -316,6 +324,34 @@ class Uniform(Score):
     def forward(self, query: Tensor, projected: Tensor) -> Tensor:
         """See `Score`."""
         return query.new_zeros(*query.shape[:-1], projected.shape[-2])
+
+
+def covering(score: Callable[..., Score], longest: int | None) -> Callable[..., Score]:
+    """A score with weights for as many keys as a network knows that there can be.
+
+    A score whose constructor takes a `maximum_length`, as that of `Location` does, gets it here unless it is
+    given; any other is returned as it is.
+
+    Args:
+        score: is completed with its sizes later.
+        longest: the largest K; None or 0: it is not known.
+
+    Raises:
+        ValueError: a smaller `maximum_length` is given.
+    """
+    parameter = inspect.signature(score).parameters.get("maximum_length")
+    if parameter is None or not longest:
+        return score
+    given: Any = parameter.default
+    if given is None or given is inspect.Parameter.empty:
+        return partial(score, maximum_length=longest)
+    if given < longest:
+        name = getattr(score, "func", score).__name__
+        raise ValueError(
+            f"{name}: maximum_length={given} is less than the {longest} positions that the model reads; "
+            "leave it out, since the model knows them"
+        )
+    return score
 
 
 def _direction(vectors: Tensor) -> Tensor:

@@ -5,20 +5,48 @@ from lightning.pytorch import Callback
 
 
 class FinalValidation(Callback):
-    """Validates after the last step of a budget in steps or epochs, whether one is due by then or not.
+    """Validates after the last step of a budget in steps, epochs or time, whether one is due by then or not.
 
     Lightning would just stop there, within an epoch or behind one that is not to be validated.
     """
 
+    def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
+        """Goes behind the trainer's clock, so that the step which is over time is known to be the last."""
+        # A new list: the trainer is going through the old one.
+        others = [one for one in trainer.callbacks if one is not self]  # type: ignore[attr-defined]
+        trainer.callbacks = [*others, self]  # type: ignore[attr-defined]  # it is there, but not declared
+
+    def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Refuses an interval that is longer than an epoch, which Lightning would, with other advice.
+
+        Raises:
+            ValueError: validations are counted within each epoch, and none has enough batches.
+        """
+        interval, limit = trainer.val_check_interval, trainer.limit_train_batches
+        if not isinstance(interval, int) or trainer.check_val_every_n_epoch is None:
+            return
+        batches = len(trainer.fit_loop._data_source.dataloader())
+        batches = min(batches, limit) if isinstance(limit, int) else int(batches * limit)
+        if interval > batches:
+            raise ValueError(f"trainer.val_check_interval: {longer_than_epoch(interval, batches)}")
+
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
-        """Asks to stop behind the last step, which implies a validation first."""
-        ends = trainer.global_step == trainer.max_steps
-        if ends:
-            trainer.should_stop = True
-        if ends or trainer.current_epoch + 1 == trainer.max_epochs:
-            _validate_every_epoch(trainer)
+        """Asks for a validation behind the last step."""
+        last_step = trainer.global_step == trainer.max_steps
+        last_epoch = trainer.current_epoch + 1 == trainer.max_epochs
+        if last_step:
+            trainer.should_stop = True  # which implies a validation first
+        if trainer.check_val_every_n_epoch is not None and (
+            last_epoch or (trainer.should_stop and trainer.fit_loop._can_stop_early)
+        ):
+            trainer.check_val_every_n_epoch = 1
+        if last_epoch and trainer.is_last_batch:
+            trainer.val_check_batch = 1
 
 
-def _validate_every_epoch(trainer: pl.Trainer) -> None:
-    if trainer.check_val_every_n_epoch is not None:  # else they are counted in batches
-        trainer.check_val_every_n_epoch = 1
+def longer_than_epoch(interval: int, batches: int) -> str:
+    """What is said of `trainer.val_check_interval` where an epoch has fewer batches."""
+    return (
+        f"{interval} batches between validations are counted within an epoch, which has {batches}: take at "
+        f"most {batches}, or trainer.check_val_every_n_epoch=null, which counts them across epochs"
+    )

@@ -1,6 +1,7 @@
 """Finds everything that is wrong with a resolved configuration before any data is read."""
 
 import inspect
+import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
@@ -9,12 +10,15 @@ from zoo.config.assembly import placeholder, refused
 from zoo.config.frozen import Config
 from zoo.config.instantiate import refusals
 from zoo.config.limits import SETTINGS, infinities, limits_of, violations
-from zoo.config.problems import ConfigError, Problem, joined, similar, unknown
+from zoo.config.problems import ConfigError, Problem, elsewhere, joined, similar, unknown
 from zoo.config.rules import RULES, data_is_what_the_task_takes
 from zoo.config.schema import Settings
 from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
 
 __all__ = ["check", "placeholder"]
+
+_TAKER = re.compile(r"^(must be|\w+ takes) ")
+"""How messages about a wrong type begin."""
 
 
 def check(config: Config, given: Collection[str] = ()) -> None:
@@ -52,11 +56,13 @@ def _raise(problems: Iterable[Problem]) -> None:
     found: dict[str, Problem] = {}
     said: set[tuple[str, str]] = set()
     for problem in problems:
-        what = (problem.key.rpartition(".")[2], problem.message)
+        name = problem.key.rpartition(".")[2]
+        what, of_all = (name, problem.message), (name, _TAKER.sub("", problem.message))
         known = any(key == problem.key or key.startswith(f"{problem.key}.") for key in found)
-        if not known and what not in said:
+        if not known and not {what, of_all} & said:
             found[problem.key] = problem
-            said.add(what)
+            # A setting at the top is there for whatever takes it.
+            said |= {what} if name != problem.key else {what, of_all}
     if found:
         raise ConfigError(list(found.values()))
 
@@ -65,7 +71,7 @@ def _misfits(config: Config) -> Iterator[Problem]:
     """Names and values that nobody takes."""
     yield from misplaced(config, Settings, "", "must be")
     for node, key in _parts(config, ""):
-        yield from _signature(node, key)
+        yield from _signature(node, key, config)
 
 
 def _out_of_range(config: Config) -> Iterator[Problem]:
@@ -89,7 +95,7 @@ def _parts(node: Any, key: str) -> Iterator[tuple[dict[str, Any], str]]:
         yield from _parts(value, joined(key, name))
 
 
-def _signature(node: dict[str, Any], key: str) -> Iterator[Problem]:
+def _signature(node: dict[str, Any], key: str, config: Config) -> Iterator[Problem]:
     target = locate(node[TARGET])
     parameters = inspect.signature(target).parameters
     takes = {
@@ -106,8 +112,12 @@ def _signature(node: dict[str, Any], key: str) -> Iterator[Problem]:
             yield from misplaced(value, bool, joined(key, name), "must be")
         elif name not in takes:
             if name.startswith("_") or not open_ended:
-                message = f"{target.__name__} takes no {name}" + unknown(name, takes)
-                if not similar(name, takes):
+                # In a copy by interpolation, the holder has the same name, and the key is as wrong.
+                copies = f"{key.rpartition('.')[2]}.{name}"
+                meant = [one for one in elsewhere(joined(key, name), config) if not one.endswith(copies)]
+                meant = [] if similar(name, takes) else meant
+                message = f"{target.__name__} takes no {name}" + unknown(name, takes, meant)
+                if not meant and not similar(name, takes):
                     message += "; a ~ before its key leaves out what a recipe has"
                 yield Problem(joined(key, name), message)
         elif name in kinds:

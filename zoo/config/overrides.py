@@ -13,7 +13,7 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from zoo.config.allowed import NotAllowed, locate
-from zoo.config.problems import Problem, unknown
+from zoo.config.problems import Problem, elsewhere, unknown
 from zoo.config.schema import Settings
 from zoo.config.values import TARGET, shown
 
@@ -208,7 +208,7 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     parent, part = base, ""
     for part in key.split("."):
         if part not in parent:
-            return _no_such_part(override, part, parent)
+            return _no_such_part(override, part, parent, base)
         node = OmegaConf.select(parent, part)
         if not isinstance(node, DictConfig):
             if part != key.split(".")[-1]:
@@ -219,11 +219,11 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     if isinstance(
         cause, ConfigKeyError | ConfigAttributeError
     ):  # a mapping with an entry that does not exist
-        return _no_such_part(override, str(cause.key), parent)
+        return _no_such_part(override, str(cause.key), parent, base)
     return _said(error)
 
 
-def _no_such_part(override: str, part: str, parent: DictConfig) -> str:
+def _no_such_part(override: str, part: str, parent: DictConfig, base: DictConfig) -> str:
     names = [str(name) for name in parent if name != "hydra" and not str(name).startswith("_")]
     try:
         target = locate(parent.get(TARGET))
@@ -232,7 +232,11 @@ def _no_such_part(override: str, part: str, parent: DictConfig) -> str:
     else:
         if "{" not in override and part in inspect.signature(target).parameters:
             return f"is not among the settings, but {target.__name__} takes it: write +{override.lstrip('+')}"
-    return f"there is no {part}" + unknown(part, names)
+    tree = OmegaConf.to_container(base)
+    assert isinstance(tree, dict)
+    tree.pop("hydra", None)
+    meant = [] if "{" in override else elsewhere(key_of(override), tree)
+    return f"there is no {part}" + unknown(part, names, meant)
 
 
 def _said(error: Exception) -> str:

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from zoo.attention import Location
 from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
+from zoo.callbacks.final_validation import longer_than_epoch
 from zoo.compiling import missing_tools
 from zoo.config.allowed import is_own, locate
 from zoo.config.frozen import Config
@@ -79,18 +79,17 @@ def uses_attention(node: Any, part: str = "score") -> bool:
     )
 
 
-def what_counts_positions_covers_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """A location score, and learned positions, have a vector for each position, so there is a last one."""
-    longest = config["data"].get("maximum_length")
-    parts = {"attention": config.get("attention"), "model.positions": config["model"].get("positions")}
-    for key, part in parts.items():
-        covered = (part or {}).get("maximum_length")
-        if _target(part) in (Location, Learned) and longest and covered and covered < longest:
-            yield Problem(
-                f"{key}.maximum_length",
-                f"{covered} positions have a vector, but data.maximum_length={longest}: "
-                f"leave {key}.maximum_length alone, or shorten the data",
-            )
+def learned_positions_cover_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Learned positions have a vector for each, so there is a last one."""
+    longest, key = config["data"].get("maximum_length"), "model.positions"
+    part = config["model"].get("positions")
+    covered = (part or {}).get("maximum_length")
+    if _target(part) is Learned and longest and covered and covered < longest:
+        yield Problem(
+            f"{key}.maximum_length",
+            f"{covered} positions have a vector, but data.maximum_length={longest}: "
+            f"leave {key}.maximum_length alone, or shorten the data",
+        )
 
 
 def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -315,6 +314,21 @@ def parts_are_no_batches(config: Config, given: Collection[str]) -> Iterator[Pro
             )
 
 
+def an_epoch_reaches_its_validation(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """As far as it is known without the data; `FinalValidation` says the rest before the first step."""
+    trainer, key = config["trainer"], "trainer.val_check_interval"
+    interval, batches = trainer.get("val_check_interval"), trainer.get("limit_train_batches")
+    if trainer.get("check_val_every_n_epoch", 1) is None:
+        if not isinstance(interval, int):
+            message = (
+                f"must be a whole number where trainer.check_val_every_n_epoch=null, got {shown(interval)}: "
+                "batches are counted across epochs, of which there is no share"
+            )
+            yield Problem(key, message)
+    elif isinstance(interval, int) and isinstance(batches, int) and interval > batches:
+        yield Problem(key, longer_than_epoch(interval, batches))
+
+
 def there_is_what_compiles(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Compilers are called by the first step of a training, after all the data was prepared."""
     if not config.get("compile") or "hydra/launcher=slurm" in given:  # of whose nodes nothing is known here
@@ -512,7 +526,7 @@ def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterato
 
 
 RULES: tuple[Rule, ...] = (
-    what_counts_positions_covers_the_data,
+    learned_positions_cover_the_data,
     sampling_needs_reinforce,
     what_is_asked_for_is_used,
     soft_readings_are_to_be_had,
@@ -524,6 +538,7 @@ RULES: tuple[Rule, ...] = (
     budget_ends,
     the_rate_moves_something,
     parts_are_no_batches,
+    an_epoch_reaches_its_validation,
     there_is_what_compiles,
     device_is_there,
     processes_are_there,

@@ -8,7 +8,7 @@ such values (a type variable, a name for type checkers only) fit everything.
 import collections.abc
 import inspect
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
@@ -34,7 +34,7 @@ def annotations(target: Callable[..., Any]) -> dict[str, Any]:
 
 
 def misplaced(value: Any, annotation: Any, key: str, taker: str) -> Iterator[Problem]:
-    """Where a value does not fit its annotation: inside mappings, each entry by its own key.
+    """Where a value does not fit its annotation: inside mappings and lists, each entry by its own key.
 
     Args:
         value: plain containers.
@@ -43,6 +43,11 @@ def misplaced(value: Any, annotation: Any, key: str, taker: str) -> Iterator[Pro
         taker: begins the message, e.g. `Seq2Seq takes`.
     """
     entries = _entries(annotation) if isinstance(value, dict) and TARGET not in value else None
+    items = _items(annotation, len(value)) if isinstance(value, list) else None
+    if items is not None:
+        for position, (part, kind) in enumerate(zip(value, items, strict=True)):
+            yield from misplaced(part, kind, joined(key, position), taker)
+        return
     if entries is None:
         if not fits(value, annotation):
             said = f"{taker} {described(annotation)}, got {shown(value)}"
@@ -135,6 +140,20 @@ def _entries(annotation: Any) -> dict[str, Any] | Any | None:
     return None
 
 
+def _items(annotation: Any, length: int) -> Sequence[Any] | None:
+    """The annotation of each item of a list of that length; None where it is no list's, or of several."""
+    options = get_args(annotation) if get_origin(annotation) in (Union, types.UnionType) else [annotation]
+    found: list[Sequence[Any] | None] = []
+    for option in options:
+        origin, items = get_origin(option), get_args(option)
+        if isinstance(origin, type) and issubclass(origin, collections.abc.Iterable) and items:
+            if issubclass(origin, tuple) and items[-1] is not Ellipsis:
+                found.append(items if len(items) == length else None)
+            elif not _is_mapping(origin):
+                found.append([items[0]] * length)
+    return found[0] if len(found) == 1 else None
+
+
 def _required(annotation: Any) -> frozenset[str]:
     """Names that a mapping of this kind must have."""
     options = (annotation, *get_args(annotation))
@@ -149,6 +168,9 @@ def _can_be_written(annotation: Any) -> bool:
 def _hint(value: Any, annotation: Any, key: str) -> str:
     if isinstance(value, list) and value and all(fits(part, annotation) for part in value):
         return f"; to run a job with each: -m {key}={','.join(map(str, value))}"
+    if isinstance(value, bool | int | float) and fits("", annotation):
+        written = "..." if isinstance(value, float) else shown(value)  # 1e5 has become 100000.0
+        return f"; in quotes it is text: '\"{written}\"'"
     return similar(str(value), _choices(annotation))
 
 

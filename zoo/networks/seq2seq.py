@@ -18,11 +18,12 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended, Attention, Memory, Score, Selection
+from zoo.attention import Attended, Attention, Memory, Score, Selection, covering
 from zoo.batch import Padded
 from zoo.compiling import compilable
 from zoo.decoding import Step
 from zoo.kernels import Linear
+from zoo.networks.checks import check_shares, check_sizes
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
 from zoo.spec import DataSpec
@@ -68,9 +69,9 @@ class AttentionParts(NamedTuple):
     score: Callable[..., Score]
     selection: Callable[..., Selection]
 
-    def build(self, *, query_size: int, key_size: int) -> Attention:
-        """An attention for queries and keys of these sizes."""
-        score = self.score(query_size=query_size, key_size=key_size)
+    def build(self, *, query_size: int, key_size: int, longest: int | None = None) -> Attention:
+        """An attention for queries and keys of these sizes, `longest` keys at most (None: nobody knows)."""
+        score = covering(self.score, longest)(query_size=query_size, key_size=key_size)
         return Attention(score=score, selection=self.selection(query_size=query_size))
 
 
@@ -90,6 +91,7 @@ class Sizes(NamedTuple):
         hidden_size: H, of annotations and decoder states.
         layers: number of layers.
         dropout: between layers and on the features.
+        longest: tokens of the longest source.
     """
 
     recurrent: RecurrentLayer
@@ -97,6 +99,7 @@ class Sizes(NamedTuple):
     hidden_size: int
     layers: int
     dropout: float
+    longest: int
 
 
 class Encoder(nn.Module):
@@ -216,7 +219,9 @@ class AttentionDecoder(Decoder):
     ) -> None:
         super().__init__(sizes=sizes, input_size=input_size)
         parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows what is in it
-        self.attention = parts.build(query_size=sizes.hidden_size, key_size=sizes.hidden_size)
+        self.attention = parts.build(
+            query_size=sizes.hidden_size, key_size=sizes.hidden_size, longest=sizes.longest
+        )
 
     def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
         """See `Decoder`; projects the keys, once."""
@@ -400,20 +405,13 @@ class Seq2Seq(nn.Module):
         tie_embeddings: bool = False,
     ) -> None:
         super().__init__()
-        for name, size in (
-            ("embedding_size", embedding_size),
-            ("hidden_size", hidden_size),
-            ("layers", layers),
-        ):
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
-        if not 0 <= dropout < 1:
-            raise ValueError(f"dropout must be at least 0 and below 1, got {dropout}")
+        check_sizes(embedding_size=embedding_size, hidden_size=hidden_size, layers=layers)
+        check_shares(dropout=dropout)
         source, target = both_sides(spec, tie_embeddings=tie_embeddings)
         self.query_size = hidden_size
         self.embed_source = nn.Embedding(source.size, embedding_size, padding_idx=source.pad)
         self.embed_target = nn.Embedding(target.size, embedding_size, padding_idx=target.pad)
-        sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout)
+        sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, source.maximum_length)
         self.encoder = Encoder(sizes=sizes, bidirectional=bidirectional, reverse_source=reverse_source)
         self.decoder = decoder(sizes=sizes)
         self.dropout = nn.Dropout(dropout)

@@ -19,12 +19,13 @@ from typing import Any, ClassVar, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended, Location, Memory
+from zoo.attention import Attended, Memory
 from zoo.batch import Padded
 from zoo.compiling import compilable
 from zoo.decoding import Step
 from zoo.kernels import Dropout, Linear, RepeatedLinear
 from zoo.kernels.precision import autocast_dtype
+from zoo.networks.checks import check_shares, check_sizes
 from zoo.networks.decoded import Decoded
 from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Positions
@@ -41,12 +42,16 @@ class Sizes(NamedTuple):
         embedding_size: m.
         hidden_size: n.
         dropout: share of the features that training sets to zero.
+        places: L.
+        longest: words of the longest caption, T at most.
     """
 
     annotation_size: int
     embedding_size: int
     hidden_size: int
     dropout: float
+    places: int
+    longest: int
 
 
 class Stepped(NamedTuple):
@@ -124,7 +129,7 @@ class LstmDecoder(CaptionDecoder):
 
     def __init__(self, *, sizes: Sizes) -> None:
         super().__init__()
-        D, m, n, _ = sizes
+        D, m, n = sizes.annotation_size, sizes.embedding_size, sizes.hidden_size
         self.feature_size, self.query_size = m, n
         self.f_init_c, self.f_init_h = Linear(D, n), Linear(D, n)
         self.T_y, self.T_hz = Linear(m, 4 * n), Linear(n + D, 4 * n, bias=False)
@@ -242,7 +247,9 @@ class AttentiveDecoder(LstmDecoder):
     def __init__(self, *, sizes: Sizes, attention: Mapping[str, Callable[..., nn.Module]]) -> None:
         super().__init__(sizes=sizes)
         parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows what is in it
-        self.attention = parts.build(query_size=sizes.hidden_size, key_size=sizes.annotation_size)
+        self.attention = parts.build(
+            query_size=sizes.hidden_size, key_size=sizes.annotation_size, longest=sizes.places
+        )
 
     def prepare(self, annotations: Tensor) -> Source:
         """See `CaptionDecoder`; projects the annotations, once."""
@@ -303,8 +310,8 @@ class GridTransformer(CaptionDecoder):
         pre_norm: bool = False,
     ) -> None:
         super().__init__()
-        _check_sizes({"layers": layers, "heads": heads, "feed_forward_size": feed_forward_size})
-        _check_shares({"attention_dropout": attention_dropout, "activation_dropout": activation_dropout})
+        check_sizes(layers=layers, heads=heads, feed_forward_size=feed_forward_size)
+        check_shares(attention_dropout=attention_dropout, activation_dropout=activation_dropout)
         if sizes.embedding_size != sizes.hidden_size:
             raise ValueError(
                 "embedding_size must be hidden_size, since a Transformer adds to embeddings what its layers "
@@ -327,6 +334,8 @@ class GridTransformer(CaptionDecoder):
             attention_dropout=attention_dropout,
             activation_dropout=activation_dropout,
             pre_norm=pre_norm,
+            longest=sizes.longest,
+            longest_memory=sizes.places,
         )
         self.stack = TransformerDecoder(settings, layers=layers, memory_size=sizes.annotation_size)
 
@@ -391,16 +400,23 @@ class ShowAttendTell(nn.Module):
         dropout: float,
     ) -> None:
         super().__init__()
-        _check_sizes({"embedding_size": embedding_size, "hidden_size": hidden_size})
-        _check_shares({"dropout": dropout})
+        check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
+        check_shares(dropout=dropout)
         if spec.target is None:
             raise ValueError(
                 f"data set {spec.name!r} has no captions to write; take data=shapes, flickr8k, ..."
             )
         self.encoder = encoder(channels=spec.images.channels)
-        sizes = Sizes(self.encoder.feature_size, embedding_size, hidden_size, dropout)
+        height, width = self.encoder.grid_size(spec.images.height, spec.images.width)
+        sizes = Sizes(
+            annotation_size=self.encoder.feature_size,
+            embedding_size=embedding_size,
+            hidden_size=hidden_size,
+            dropout=dropout,
+            places=height * width,
+            longest=spec.target.maximum_length,
+        )
         self.decoder = decoder(sizes=sizes)
-        _check_places(self.decoder, *self.encoder.grid_size(spec.images.height, spec.images.width))
         self.query_size = self.decoder.query_size
         self.E = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
         self.project = nn.Identity()  # tasks ask for `output(project(features))`
@@ -464,24 +480,3 @@ def _sum(parts: list[Tensor | None]) -> Tensor | None:
     """The sum over layers; None where nothing was sampled."""
     found = [part for part in parts if part is not None]
     return torch.stack(found).sum(0) if found else None
-
-
-def _check_places(decoder: nn.Module, height: int, width: int) -> None:
-    for part in decoder.modules():
-        if isinstance(part, Location) and part.maximum_length < height * width:
-            raise ValueError(
-                f"Location: maximum_length={part.maximum_length} is less than the {height} x {width} places "
-                f"of the encoder's grid; give at least {height * width}"
-            )
-
-
-def _check_sizes(sizes: Mapping[str, int]) -> None:
-    for name, size in sizes.items():
-        if size < 1:
-            raise ValueError(f"{name} must be at least 1, got {size}")
-
-
-def _check_shares(shares: Mapping[str, float]) -> None:
-    for name, share in shares.items():
-        if not 0 <= share < 1:
-            raise ValueError(f"{name} must be at least 0 and below 1, got {share}")

@@ -19,6 +19,7 @@ from zoo.batch import Padded
 from zoo.compiling import compilable
 from zoo.decoding import Step
 from zoo.kernels import Dropout, Linear
+from zoo.networks.checks import check_shares, check_sizes
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.positions import Positions
 from zoo.spec import DataSpec
@@ -42,6 +43,8 @@ class Settings(NamedTuple):
         attention_dropout: of attention weights.
         activation_dropout: inside the feed-forward networks.
         pre_norm: normalises what goes into a sublayer instead of what comes out.
+        longest: the most positions of the sequence, for scores that count them; None: they say so themselves.
+        longest_memory: those of the memory.
     """
 
     model_size: int
@@ -58,16 +61,17 @@ class Settings(NamedTuple):
     attention_dropout: float
     activation_dropout: float
     pre_norm: bool
+    longest: int | None = None
+    longest_memory: int | None = None
 
     def self_attention(self, *, causal: bool) -> SelfAttention:
         """Attention of a sequence to itself."""
-        return SelfAttention(
-            attention=self._attention(selection=Soft, rotary=self.rotary), causal=causal, window=self.window
-        )
+        attention = self._attention(selection=Soft, rotary=self.rotary, longest=self.longest)
+        return SelfAttention(attention=attention, causal=causal, window=self.window)
 
     def memory_attention(self, memory_size: int) -> MultiHeadAttention:
         """Attention to a memory of that many features."""
-        return self._attention(selection=self.selection, key_size=memory_size)
+        return self._attention(selection=self.selection, key_size=memory_size, longest=self.longest_memory)
 
     def _attention(self, **others: object) -> MultiHeadAttention:
         return MultiHeadAttention(
@@ -381,28 +385,20 @@ class Transformer(nn.Module):
         tie_embeddings: bool = False,
     ) -> None:
         super().__init__()
-        sizes = {
-            "model_size": model_size,
-            "feed_forward_size": feed_forward_size,
-            "heads": heads,
-            "encoder_layers": encoder_layers,
-            "decoder_layers": decoder_layers,
-            "head_key_size": head_key_size,
-            "head_value_size": head_value_size,
-        }
-        for name, size in sizes.items():
-            if size is not None and size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        check_sizes(
+            model_size=model_size,
+            feed_forward_size=feed_forward_size,
+            heads=heads,
+            encoder_layers=encoder_layers,
+            decoder_layers=decoder_layers,
+            head_key_size=head_key_size,
+            head_value_size=head_value_size,
+        )
         if (head_key_size is None or head_value_size is None) and model_size % heads:
             raise ValueError(f"model_size={model_size} cannot be divided among heads={heads}")
-        dropouts = {
-            "dropout": dropout,
-            "attention_dropout": attention_dropout,
-            "activation_dropout": activation_dropout,
-        }
-        for name, share in dropouts.items():
-            if not 0 <= share < 1:
-                raise ValueError(f"{name} must be at least 0 and below 1, got {share}")
+        check_shares(
+            dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout
+        )
         self.query_size = model_size
         source, target = both_sides(spec, tie_embeddings=tie_embeddings)
         self.embed_source = nn.Embedding(source.size, model_size, padding_idx=source.pad)
@@ -423,8 +419,11 @@ class Transformer(nn.Module):
             attention_dropout=attention_dropout,
             activation_dropout=activation_dropout,
             pre_norm=pre_norm,
+            longest=target.maximum_length,
+            longest_memory=source.maximum_length,
         )
-        self.encoder = TransformerEncoder(settings, layers=encoder_layers)
+        of_source = settings._replace(longest=source.maximum_length)
+        self.encoder = TransformerEncoder(of_source, layers=encoder_layers)
         self.decoder = TransformerDecoder(settings, layers=decoder_layers, memory_size=model_size)
         self.dropout = Dropout(dropout)
         self.project = nn.Identity()  # tasks ask for `output(project(features))`

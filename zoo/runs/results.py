@@ -146,7 +146,7 @@ def hashed_config(config: Mapping[str, Any]) -> Any:
     if averaging := (config.get("callbacks") or {}).get("averaging"):
         chosen["averaging"] = averaging
     roots = tuple(str(path) for path in (config.get("paths") or {}).values() if path)
-    return _without_paths(chosen, roots)
+    return _without_paths(_with_lengths(chosen, data.get("maximum_length")), roots)
 
 
 def machine() -> dict[str, Any]:
@@ -210,6 +210,15 @@ def _strip(metrics: Mapping[str, float], stage: str) -> dict[str, float]:
     prefix = f"{stage}/"
     chosen = {name: value for name, value in metrics.items() if name.startswith(prefix)}
     return {name.removeprefix(prefix): float(value) for name, value in chosen.items()}
+
+
+def _with_lengths(node: Any, longest: int | None) -> Any:
+    """Names the length that a network gives to a location score, as configurations of kept results did."""
+    if isinstance(node, Mapping):
+        if node.get("_target_") == "zoo.attention.Location" and node.get("maximum_length") is None:
+            node = {**node, "maximum_length": longest}
+        return {key: _with_lengths(value, longest) for key, value in node.items()}
+    return [_with_lengths(value, longest) for value in node] if isinstance(node, list) else node
 
 
 def _without_paths(node: Any, roots: tuple[str, ...]) -> Any:

@@ -1,0 +1,26 @@
+"""What all verbs of the command `zoo` do alike."""
+
+import shlex
+from typing import Any
+
+from typer.core import TyperCommand
+
+
+class Verb(TyperCommand):
+    """Says how to write an argument that begins with a dash, where it was taken for an option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Takes options and arguments apart."""
+        given = list(args)
+        try:
+            return super().parse_args(ctx, args)
+        except Exception as error:  # the library has no public name for an unknown option
+            if getattr(error, "possibilities", "not one") or "--" in given:  # an option was meant
+                raise
+            option = str(getattr(error, "option_name", "-"))
+            meant = next((text for text in given if text.startswith(option)), option)
+            error.message += (  # type: ignore[attr-defined]
+                f"; an argument that begins with a dash comes last, behind --: zoo {ctx.info_name} ... -- "
+                f"{shlex.quote(meant)}"
+            )
+            raise
