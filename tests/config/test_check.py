@@ -733,3 +733,27 @@ def test_a_disk_that_is_full_for_now_is_no_reason(
 
     monkeypatch.setattr(dashboards, "TemporaryDirectory", full)
     check(config)
+
+
+@pytest.mark.parametrize(
+    ("logger", "key", "value"),
+    [
+        ("metrics", "path", "/elsewhere/metrics.csv"),
+        ("metrics", "path", "metrics.txt"),
+        ("wandb", "folder", "/elsewhere"),
+        ("wandb", "timeout", 0.0),
+        ("tensorboard", "folder", "/elsewhere"),
+    ],
+)
+def test_settings_of_a_logger_that_it_cannot_work_with(
+    config: Config, logger: str, key: str, value: object
+) -> None:
+    if logger == "tensorboard":
+        pytest.importorskip("tensorboard")
+        node = {"_target_": "zoo.runs.tensorboard.TensorBoardLogger", "folder": config["paths"]["run_dir"]}
+        config["logger"][logger] = node
+        check(config)
+    config["logger"][logger][key] = value
+    with pytest.raises(ConfigError) as caught:
+        check(config)
+    assert [problem.key for problem in caught.value.problems] == [f"logger.{logger}.{key}"]

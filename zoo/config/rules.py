@@ -14,7 +14,7 @@ from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.compiling import missing_tools
 from zoo.config.allowed import locate
-from zoo.config.dashboards import wandb_can_begin
+from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_begin
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import ConfigError, Problem, unknown
@@ -483,6 +483,7 @@ RULES: tuple[Rule, ...] = (
     names_can_be_read,
     sweep_can_be_run,
     folders_can_be_made,
+    loggers_write_where_they_are_read,
     wandb_can_begin,
     a_batch_holds_the_longest,
 )

@@ -47,7 +47,7 @@ class WandbLogger(Dashboard, LightningWandbLogger):
         timeout: seconds to wait for the server, at the start and for the upload at the end.
 
     Raises:
-        ValueError: W&B takes no such project or tag.
+        ValueError: W&B takes no such project or tag, or would not wait.
     """
 
     shown_by = "W&B"
@@ -66,6 +66,8 @@ class WandbLogger(Dashboard, LightningWandbLogger):
     ) -> None:
         if refused := refused_project(project):
             raise ValueError(f"project {refused}")
+        if not timeout > 0:
+            raise ValueError(f"timeout must be above 0 seconds, got {timeout}")
         for tag in tags:
             if not 1 <= len(tag) <= _LONGEST_TAG:
                 raise ValueError(f"tags must have 1 to {_LONGEST_TAG} characters, got {tag!r} ({len(tag)})")
