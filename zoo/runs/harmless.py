@@ -3,14 +3,13 @@
 import logging
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 from lightning.pytorch.loggers.logger import DummyLogger
 
 log = logging.getLogger(__name__)
 
-_Parameters = ParamSpec("_Parameters")
-_Self = TypeVar("_Self", bound="Dashboard")
+_Method = TypeVar("_Method", bound=Callable[..., None])
 
 
 class Dashboard:
@@ -44,13 +43,11 @@ class Dashboard:
             log.warning("%s %s of this run, metrics.csv has all of it: %s", self.shown_by, shows, reason)
 
 
-def harmless(
-    method: Callable[Concatenate[_Self, _Parameters], None],
-) -> Callable[Concatenate[_Self, _Parameters], None]:
+def harmless(method: _Method) -> _Method:
     """Keeps the errors of a dashboard's method from the training."""
 
     @wraps(method)
-    def guarded(self: _Self, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs) -> None:
+    def guarded(self: Dashboard, *args: Any, **kwargs: Any) -> None:
         if self.lost:
             return
         try:
@@ -58,7 +55,7 @@ def harmless(
         except Exception as error:
             self.complain(error)
 
-    return guarded
+    return cast("_Method", guarded)
 
 
 def first_line(error: Exception) -> str:

@@ -117,7 +117,7 @@ class WandbLogger(Dashboard, LightningWandbLogger):
 
     @harmless
     @rank_zero_only
-    def log_table(self, key: str, *args: Any, **kwargs: Any) -> None:  # type: ignore[override]
+    def log_table(self, key: str, *args: Any, **kwargs: Any) -> None:
         """Shows a table under a key."""
         super().log_table(key, *args, **kwargs)
 
@@ -182,7 +182,8 @@ class WandbLogger(Dashboard, LightningWandbLogger):
                 _let_go()  # its background process would still hold the run's id
                 for attempt in set(folder.glob(pattern)) - earlier:
                     shutil.rmtree(attempt, ignore_errors=True)  # an empty run beside the offline one
-        return wandb.init(**{**start, "resume": None}, mode="offline" if wanted == "online" else wanted)
+        # `resume` offline, too: `wandb sync` then asks the server where the run stands, and counts on.
+        return wandb.init(**start, mode="offline" if wanted == "online" else wanted)
 
 
 def finish(loggers: Iterable[Logger], exit_code: int) -> None:
