@@ -119,6 +119,21 @@ def test_a_damaged_id_is_named(runs: Path) -> None:
     assert f"{run / 'wandb_id.txt'} is damaged" in " ".join(result.stderr.split())
 
 
+def test_a_sweep_with_damaged_runs_is_shown_as_far_as_it_goes(
+    runs: Path, tmp_path: Path, became: list[str]
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (runs / "wandb").rename(elsewhere / "wandb")
+    sweep = runs / "2026-01-31" / "12-00-00_s_aaaaaaaa"
+    first, second = sorted(sweep.iterdir())
+    (first / "config.yaml").write_text("[")
+    (second / "config.yaml").write_text(yaml.safe_dump({"paths": {"wandb_dir": str(elsewhere)}}))
+    (second / "wandb_id.txt").write_bytes(b"\xff\xfe")
+    assert _zoo(sweep).exit_code == 7
+    assert became[-1].startswith(str(elsewhere / "wandb"))
+
+
 def test_by_default_the_runs_of_the_checkout(runs: Path, became: list[str]) -> None:
     (runs.parent / "conf").mkdir()
     (runs.parent / "train.py").touch()

@@ -23,6 +23,10 @@ def resume(
     devices: Annotated[
         int | None, typer.Option(min=1, help="On how many devices to go on; as many as before by default.")
     ] = None,
+    skip: Annotated[
+        list[int] | None,
+        typer.Option(min=0, metavar="NUMBER", help="A job of a sweep to leave as it is; may be repeated."),
+    ] = None,
     project: Project = None,
 ) -> None:
     """Go on with a run that was stopped, in its folder and its W&B run; or complete a sweep."""
@@ -33,7 +37,9 @@ def resume(
                 raise ValueError("--devices is for one run: name one of the runs in the sweep's folder")
             from zoo.runs.sweep import resume_sweep
 
-            raise typer.Exit(resume_sweep(script.resolve(), run))
+            raise typer.Exit(resume_sweep(script.resolve(), run, skip or ()))
+        if skip:
+            raise ValueError("--skip is for a sweep, to leave some of its jobs out")
         _require_run(run)
         if devices is not None:
             from zoo.runs.devices import change_devices

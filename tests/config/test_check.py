@@ -1,12 +1,13 @@
 """Bad configurations, and exactly what is said about them."""
 
+import errno
 import logging
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from zoo.config import ConfigError, resolvers
+from zoo.config import ConfigError, dashboards, resolvers
 from zoo.config.check import check
 from zoo.config.compose import compose_jobs
 from zoo.config.frozen import Config
@@ -736,3 +737,77 @@ def test_the_check_is_quiet(
 
 def test_the_default_is_fine(config: Config) -> None:
     check(config)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("WANDB_MODE", "offlin"),
+        ("WANDB_PROJECT", "a/b"),
+        ("WANDB_RUN_ID", "abc/def"),
+        ("WANDB_ENTITY", "team/project"),
+        ("WANDB_RUN_GROUP", "g" * 200),
+        ("WANDB_TAGS", ","),
+    ],
+)
+def test_variables_of_wandb_are_looked_at_where_it_is_used(
+    config: Config, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    with pytest.raises(ConfigError) as caught:
+        check(config)
+    assert [problem.key for problem in caught.value.problems] == [name]
+    del config["logger"]["wandb"]
+    check(config)
+
+
+@pytest.mark.parametrize("project", ["team/abc", "my:proj", "p" * 140, ""])
+def test_wandb_has_no_such_project(config: Config, project: str) -> None:
+    config["logger"]["wandb"]["project"] = project
+    with pytest.raises(ConfigError) as caught:
+        check(config)
+    assert [problem.key for problem in caught.value.problems] == ["logger.wandb.project"]
+
+
+def test_wandb_needs_a_folder_to_write_to(config: Config, tmp_path: Path) -> None:
+    config["paths"]["wandb_dir"] = config["logger"]["wandb"]["wandb_dir"] = "/proc/zz"
+    with pytest.raises(ConfigError) as caught:
+        check(config)
+    assert [problem.key for problem in caught.value.problems] == ["paths.wandb_dir"]
+    config["paths"]["wandb_dir"] = config["logger"]["wandb"]["wandb_dir"] = str(tmp_path / "a" / "b")
+    check(config)
+    assert not list(tmp_path.iterdir()), "nothing is left of the trial"
+
+
+def test_a_disk_that_is_full_for_now_is_no_reason(
+    config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(dashboards, "TemporaryDirectory", full)
+    check(config)
+
+
+@pytest.mark.parametrize(
+    ("logger", "key", "value"),
+    [
+        ("metrics", "path", "/elsewhere/metrics.csv"),
+        ("metrics", "path", "metrics.txt"),
+        ("wandb", "folder", "/elsewhere"),
+        ("wandb", "timeout", 0.0),
+        ("tensorboard", "folder", "/elsewhere"),
+    ],
+)
+def test_settings_of_a_logger_that_it_cannot_work_with(
+    config: Config, logger: str, key: str, value: object
+) -> None:
+    if logger == "tensorboard":
+        pytest.importorskip("tensorboard")
+        node = {"_target_": "zoo.runs.tensorboard.TensorBoardLogger", "folder": config["paths"]["run_dir"]}
+        config["logger"][logger] = node
+        check(config)
+    config["logger"][logger][key] = value
+    with pytest.raises(ConfigError) as caught:
+        check(config)
+    assert [problem.key for problem in caught.value.problems] == [f"logger.{logger}.{key}"]

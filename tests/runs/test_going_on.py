@@ -10,13 +10,15 @@ import yaml
 from small_run import SPEC, config
 
 from zoo.config import ConfigError
+from zoo.config.frozen import thaw
 from zoo.runs.checkpoint import contents
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.clean import dispensable, runs_below
 from zoo.runs.copying import copy_run
+from zoo.runs.lock import RunLock
 from zoo.runs.metrics import rewind
-from zoo.runs.resume import LAST, CannotResume, differences, start_over, starting_point
-from zoo.runs.status import State, StatusFile
+from zoo.runs.resume import LAST, CannotResume, differences, make_ready, starting_point
+from zoo.runs.status import State, StatusFile, status_of
 
 CONFIG: dict[str, Any] = {
     **config(),
@@ -111,12 +113,43 @@ def test_a_run_can_be_put_back_to_its_beginning(folder: Path) -> None:
     (folder / "metrics.csv").write_text("step,name,value\n1,a,0.5\n")
     (folder / "results.json").write_text("{}")
     (folder / "checkpoints" / "best.ckpt.tmp").write_bytes(b"")
-    start_over(folder)
+    _ended(folder, State.FAILED)
+    make_ready(folder, ["seed=1"])
     left = {path.name for path in folder.rglob("*") if path.is_file()}
     assert left == {"config.yaml", "status.json", "metrics.discarded.csv"}
     assert (folder / "metrics.discarded.csv").read_text() == "step,name,value\n1,a,0.5\n"
     status = StatusFile(folder).read()
     assert (status.state, status.overrides) == (State.QUEUED, ["seed=1"])
+
+
+@pytest.mark.parametrize("content", [None, b"", b'{"state": "fin', b"\xff\xfe\x00"])
+def test_a_damaged_status_costs_no_progress(folder: Path, content: bytes | None) -> None:
+    status = folder / "status.json"
+    status.unlink()
+    if content is not None:
+        status.write_bytes(content)
+    assert status_of(folder).state is State.DAMAGED
+    assert _start(folder) == folder / LAST
+    assert thaw(folder / "config.yaml")[0] == []
+    make_ready(folder, ["seed=1"])
+    assert (StatusFile(folder).read().state, StatusFile(folder).read().overrides) == (
+        State.PREEMPTED,
+        ["seed=1"],
+    )
+    assert _start(folder) == folder / LAST
+
+
+def test_a_damaged_status_is_left_alone_while_somebody_runs(folder: Path) -> None:
+    (folder / "status.json").write_text("{")
+    with RunLock(folder), pytest.raises(ValueError, match="another process runs it"):
+        make_ready(folder, [])
+    assert (folder / "status.json").read_text() == "{"
+
+
+def test_a_folder_with_a_damaged_status_is_a_used_one(folder: Path) -> None:
+    (folder / "status.json").write_text("{")
+    with pytest.raises(ConfigError, match=r"its folder holds a run \(damaged\)"):
+        _start(folder, resume=False)
 
 
 def test_metrics_go_back_to_where_they_were(tmp_path: Path) -> None:

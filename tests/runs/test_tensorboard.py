@@ -109,3 +109,34 @@ def test_without_tensorboard_the_message_says_what_to_install(
     monkeypatch.setattr(extras, "find_spec", lambda name: None)
     with pytest.raises(ValueError, match=r"not installed: pip install 'attention-zoo\[tensorboard\]'"):
         TensorBoardLogger(folder=tmp_path)
+
+
+@installed
+@pytest.mark.parametrize("lost", ["at once", "while it runs"])
+def test_event_files_that_cannot_be_written_cost_one_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    logger = TensorBoardLogger(folder=tmp_path)
+    if lost == "at once":
+        (tmp_path / tensorboard.FOLDER).write_text("in the way")
+        assert logger.experiment  # Lightning asks for it before a fit
+    else:
+
+        def full(*_: object, **__: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        for name in ("flush", "close", "add_scalar", "add_image", "add_text"):
+            monkeypatch.setattr(logger.experiment, name, full)
+    Image.new("RGB", (3, 2)).save(tmp_path / "a.png")
+    logger.log_hyperparams({})
+    for step in (1, 2):
+        logger.log_metrics({"train/loss": 2.0}, step=step)
+        log_image([logger], "val/alignments", tmp_path / "a.png", step=step)
+        log_table([logger], "val/samples", ["source"], [["a"]], step=step)
+    logger.save()
+    logger.finalize("success")
+    (said,) = [record.getMessage() for record in caplog.records if record.name.startswith("zoo.")]
+    assert "TensorBoard " in said
+    monkeypatch.undo()
+    if lost != "at once":
+        logger.finalize("success")

@@ -1,5 +1,6 @@
 """W&B: one run per run folder, offline by default, read back with W&B's own reader."""
 
+import gc
 import json
 import logging
 import os
@@ -29,7 +30,14 @@ PICTURE = bytes.fromhex(
 
 @pytest.fixture(autouse=True)
 def nobody_is_logged_in(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
-    for name in ("WANDB_MODE", "WANDB_API_KEY", "WANDB_BASE_URL", "NETRC"):
+    for name in (
+        "WANDB_MODE",
+        "WANDB_PROJECT",
+        "WANDB_RUN_GROUP",
+        "WANDB_API_KEY",
+        "WANDB_BASE_URL",
+        "NETRC",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("WANDB_ERROR_REPORTING", "false")
@@ -213,9 +221,10 @@ def test_a_run_whose_files_are_damaged_is_ended_all_the_same(
     logger = _logger(tmp_path)
     logger.log_metrics({"train/loss": 1.0}, step=1)
     (logger._folder / "metrics.csv").write_text("nonsense")
-    with caplog.at_level(logging.WARNING, logger=wandb.__name__):
+    with caplog.at_level(logging.WARNING):
         logger.finish(exit_code=0)
-    assert "does not begin with step,name,value" in caplog.text
+    (said,) = _said(caplog)
+    assert "does not begin with step,name,value" in said
     assert _whole(tmp_path, logger)["exit_code"] == 0
 
 
@@ -299,18 +308,125 @@ def test_a_key_may_lie_in_other_places(monkeypatch: pytest.MonkeyPatch, tmp_path
     assert wandb.mode() == "online"
 
 
-def test_nothing_that_happens_at_the_end_is_a_reason_to_fail(
+class FakeWandb:
+    """Notes the path of every call, such as `wandb.init().log`, and fails at one of them."""
+
+    id = "drawn123"
+
+    def __init__(self, calls: set[str], fails: str | None = None, path: str = "wandb") -> None:
+        self._calls, self._fails, self._path = calls, fails, path
+
+    def __getattr__(self, name: str) -> "FakeWandb":
+        return FakeWandb(self._calls, self._fails, f"{self._path}.{name}")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> "FakeWandb":
+        self._calls.add(self._path)
+        if self._path == self._fails:
+            raise ConnectionError(f"{self._path} fails\nand says more")
+        return FakeWandb(self._calls, self._fails, f"{self._path}()")
+
+
+def _whole_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fake: FakeWandb) -> None:
+    logger = _logger(tmp_path, log_model=True)
+    make_run(logger._folder)
+    picture = tmp_path / "a.png"
+    picture.write_bytes(PICTURE)
+    loggers = [MetricsFile(logger._folder / "metrics.csv"), logger]
+    with monkeypatch.context() as patched:
+        patched.setitem(sys.modules, "wandb", fake)
+        logger.log_hyperparams({"attention": "dot"})
+        for step in (1, 2):
+            for one in loggers:
+                one.log_metrics({"val/bleu": 1.0}, step=step)
+            log_image(loggers, "val/alignments", picture, step)
+            log_table(loggers, "val/samples", ["source"], [["a"]], step)
+            logger.save()
+        logger.finalize("success")
+        _ = logger.experiment.anything("a callback may use it as it likes")
+        wandb.finish(loggers, exit_code=0)
+
+
+def test_a_wandb_that_fails_at_any_of_its_calls_costs_one_warning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    calls: set[str] = set()
+    _whole_run(tmp_path, monkeypatch, FakeWandb(calls))
+    assert not _said(caplog)
+    methods = {path.rpartition(".")[2] for path in calls}
+    expected = {"init", "define_metric", "update", "log", "Image", "Table", "Artifact", "log_artifact"}
+    assert expected | {"finish"} <= methods
+    for path in sorted(calls - {"wandb.init().anything"}):  # that is a callback's own affair
+        caplog.clear()
+        _whole_run(tmp_path, monkeypatch, FakeWandb(set(), fails=path))
+        assert [record.levelname for record in caplog.records] == ["WARNING"], path
+        assert caplog.messages[0].endswith(f"metrics.csv has all of it: ConnectionError: {path} fails")
+
+
+def test_a_wandb_that_cannot_be_begun_is_asked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("WANDB_API_KEY", KEY)
+    calls: set[str] = set()
+    _whole_run(tmp_path, monkeypatch, FakeWandb(calls, fails="wandb.init"))
+    assert calls == {"wandb.Settings", "wandb.init", "wandb.teardown"}
+    online, offline = caplog.messages
+    assert "logged offline" in online
+    assert offline.startswith("W&B shows nothing of this run")
+
+
+def test_a_folder_that_cannot_be_made_and_a_service_that_died_cost_one_warning(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    class Broken:
-        def finish(self, exit_code: int) -> None:
-            raise ConnectionError("the server went away")
+    logger = _logger(tmp_path)
+    (tmp_path / "common").write_text("in the way")
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    logger.finish(exit_code=0)
+    (said,) = _said(caplog)
+    assert "File exists" in said
+    (tmp_path / "common").unlink()
+    caplog.clear()
 
     logger = _logger(tmp_path)
-    logger._experiment = Broken()
-    with caplog.at_level(logging.WARNING, logger=wandb.__name__):
-        wandb.finish([MetricsFile(tmp_path / "metrics.csv"), logger], exit_code=0)
-    assert "W&B did not finish cleanly: the server went away" in caplog.text
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    for process in _services():
+        process.kill()
+        process.wait()
+    for step in (2, 3):
+        logger.log_metrics({"train/loss": 1.0}, step=step)
+    logger.finish(exit_code=0)
+    assert len(_said(caplog)) == 1
+    logger = _logger(tmp_path)
+    logger.log_metrics({"train/loss": 1.0}, step=1)
+    logger.finish(exit_code=0)
+    assert [row["train/loss"] for row in _history(_records(tmp_path, str(logger._id)))] == [1.0]
+
+
+def _said(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """Of ours; W&B logs, too."""
+    return [record.getMessage() for record in caplog.records if record.name.startswith("zoo.")]
+
+
+def _services() -> list[subprocess.Popen[bytes]]:
+    """W&B's processes that this one started."""
+    processes = [one for one in gc.get_objects() if type(one) is subprocess.Popen]
+    found = [one for one in processes if "wandb-core" in str(one.args) and one.poll() is None]
+    assert found
+    return found
+
+
+def test_names_longer_than_the_server_takes_are_cut(tmp_path: Path) -> None:
+    logger = WandbLogger(folder=tmp_path, wandb_dir=tmp_path, project="zoo", name="n" * 300, group="g" * 300)
+    assert (logger._wandb_init["name"], logger._wandb_init["group"]) == ("n" * 128, "g" * 128)
+
+
+@pytest.mark.parametrize(
+    ("project", "nearest"),
+    [("team/abc", "did you mean abc?"), ("my:proj", "did you mean my-proj?"), ("p" * 140, "p" * 128 + "?")],
+)
+def test_a_project_that_wandb_does_not_have(tmp_path: Path, project: str, nearest: str) -> None:
+    with pytest.raises(ValueError, match=r"^project must be as W&B takes it") as caught:
+        WandbLogger(folder=tmp_path, wandb_dir=tmp_path, project=project, name="run")
+    assert nearest in str(caught.value)
 
 
 def test_a_key_in_netrc_is_a_login_at_its_own_host_only(

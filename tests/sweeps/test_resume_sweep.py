@@ -13,7 +13,7 @@ import pytest
 from zoo.runs.lock import RunLock
 from zoo.runs.status import State, StatusFile
 from zoo.runs.sweep import end_sweep, resume_sweep, run_jobs, supervised
-from zoo.runs.sweep_record import Sweep, read_sweep
+from zoo.runs.sweep_record import Sweep, configurations, read_sweep, refuse_changes
 
 MakeSweep = Callable[..., Sweep]
 States = Callable[[Sweep], list[State]]
@@ -76,12 +76,14 @@ def test_says_what_changed(make_sweep: MakeSweep, fake_script: Path, states: Sta
     path.write_text(json.dumps(config))
     with pytest.raises(ValueError, match="the configuration changed since the sweep began") as caught:
         resume_sweep(fake_script, sweep.folder)
-    assert str(caught.value).splitlines()[1:] == [
+    assert str(caught.value).splitlines()[1:-1] == [
         f"  - {path}: trainer.devices: was 1, is 2",
         f"  - {path}: trainer.precision: was missing, is '64'",
         f"  - {path}: callbacks: was {{'best': {{'monitor': 'val/chrf', 'mode': 'max'}}}}, is missing",
     ]
     assert states(sweep) == [State.QUEUED] * 2
+    assert resume_sweep(fake_script, sweep.folder, skip=[1]) == 1, "something is left undone"
+    assert states(sweep) == [State.FINISHED, State.QUEUED]
 
 
 def test_not_while_it_runs(make_sweep: MakeSweep, fake_script: Path) -> None:
@@ -118,9 +120,10 @@ def test_numbers_as_keys_are_no_change(make_sweep: MakeSweep) -> None:
         json.dumps(sweep.jobs[0].config).replace('"4": 1e-05', "4: 1.0e-05")
     )
     sweep.write()
-    from zoo.runs.sweep_record import refuse_changes
-
-    refuse_changes(read_sweep(sweep.folder))
+    jobs = read_sweep(sweep.folder).jobs
+    now, damages = configurations(jobs)
+    refuse_changes(jobs, now)
+    assert not damages
 
 
 @pytest.mark.parametrize("state", [State.PREEMPTED, State.FINISHED])
@@ -150,7 +153,100 @@ def test_one_lost_folder_stops_nobody_else(
     ended = [StatusFile(job.folder).read().state for job in (sweep.jobs[0], sweep.jobs[2])]
     assert ended == [State.FINISHED] * 2
     assert end_sweep(sweep.folder) == 1
-    assert "status.json does not exist" in capsys.readouterr().out.replace("\n", "")
+    assert "its folder is gone" in capsys.readouterr().out.replace("\n", "")
+
+
+def _spoil(folder: Path, damage: str) -> None:
+    if damage == "folder":
+        shutil.rmtree(folder)
+    elif damage == "no config.yaml":
+        (folder / "config.yaml").unlink()
+    else:
+        name, _, content = damage.partition(":")
+        (folder / name).write_bytes(content.encode("latin-1"))
+
+
+CONFIGURATIONS = ("folder", "no config.yaml", "config.yaml:", "config.yaml:[", "config.yaml:\xff\x00")
+
+
+@pytest.mark.parametrize("damage", CONFIGURATIONS)
+def test_a_job_that_cannot_be_run_is_named_and_stops_nobody_else(
+    make_sweep: MakeSweep,
+    fake_script: Path,
+    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
+    damage: str,
+) -> None:
+    sweep = make_sweep("finish", "finish", "finish", fail_fast=True)
+    _spoil(sweep.jobs[1].folder, damage)
+    assert resume_sweep(fake_script, sweep.folder) == 1
+    ended = [StatusFile(job.folder).read().state for job in (sweep.jobs[0], sweep.jobs[2])]
+    assert ended == [State.FINISHED] * 2
+    (said,) = [message for message in caplog.messages if "damaged" in message]
+    assert said.startswith("job 1 ")
+    assert ("gone" if damage == "folder" else "config.yaml") in said
+    assert said.rpartition(": ")[2] in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("damage", ["status.json:", "status.json:{", "status.json:\xff\x00"])
+def test_a_job_with_a_damaged_status_runs_again(
+    make_sweep: MakeSweep, fake_script: Path, states: States, damage: str
+) -> None:
+    sweep = make_sweep("finish", "finish")
+    folder = sweep.jobs[1].folder
+    _spoil(folder, damage)
+    assert resume_sweep(fake_script, sweep.folder) == 0
+    assert states(sweep) == [State.FINISHED] * 2
+    assert json.loads((folder / "seen.json").read_text())["resumed"], "what it had reached is kept"
+    assert StatusFile(folder).read().overrides == sweep.jobs[1].overrides
+
+
+def test_a_damaged_status_in_a_new_sweep_runs_too(
+    make_sweep: MakeSweep, fake_script: Path, states: States
+) -> None:
+    sweep = make_sweep("finish")
+    _spoil(sweep.jobs[0].folder, "status.json:")
+    assert run_jobs(fake_script, sweep, sweep.jobs) == 0
+    assert json.loads((sweep.jobs[0].folder / "seen.json").read_text())["resumed"], "its folder is no new one"
+
+
+@pytest.mark.parametrize("damage", ["metrics.csv:", "metrics.csv:step,name,value\n1,a\n", "config.yaml:["])
+def test_a_damaged_job_that_had_finished_is_named_and_left_alone(
+    make_sweep: MakeSweep,
+    fake_script: Path,
+    states: States,
+    caplog: pytest.LogCaptureFixture,
+    damage: str,
+) -> None:
+    sweep = make_sweep("finish", "finish")
+    assert run_jobs(fake_script, sweep, sweep.jobs) == 0
+    _spoil(sweep.jobs[0].folder, damage)
+    before = times(sweep.jobs[0].folder)
+    assert resume_sweep(fake_script, sweep.folder) == 1
+    assert states(sweep) == [State.FINISHED] * 2
+    assert times(sweep.jobs[0].folder) == before
+    (said,) = caplog.messages
+    assert damage.partition(":")[0] in said
+    assert resume_sweep(fake_script, sweep.folder, skip=[0]) == 0
+
+
+def test_only_jobs_of_the_sweep_can_be_skipped(make_sweep: MakeSweep, fake_script: Path) -> None:
+    sweep = make_sweep("finish", "finish")
+    with pytest.raises(ValueError, match=r"--skip 2, 7: .* has the jobs 0 to 1"):
+        resume_sweep(fake_script, sweep.folder, skip=[1, 7, 2])
+
+
+def test_under_fail_fast_a_job_that_cannot_be_started_stops_the_sweep(
+    make_sweep: MakeSweep, fake_script: Path
+) -> None:
+    sweep = make_sweep("wait", "finish", "finish", parallel=2, fail_fast=True)
+    shutil.rmtree(sweep.jobs[1].folder)
+    assert run_jobs(fake_script, sweep, sweep.jobs) == 1
+    assert [StatusFile(job.folder).read().state for job in (sweep.jobs[0], sweep.jobs[2])] != [
+        State.FINISHED,
+        State.FINISHED,
+    ]
+    assert StatusFile(sweep.jobs[2].folder).read().state is State.QUEUED
 
 
 def test_a_sweep_that_died_before_its_jobs_were_queued(make_sweep: MakeSweep, fake_script: Path) -> None:

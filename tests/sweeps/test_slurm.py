@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import threading
 import time
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.runs.status import State
+from zoo.runs.status import State, StatusFile
 from zoo.runs.sweep_record import Sweep
 
 submitit = pytest.importorskip("submitit", reason="needs the extra `slurm`")
@@ -62,3 +63,15 @@ def test_a_requeued_job_goes_on_in_its_folder(
     assert states(sweep) == [State.FINISHED]
     assert json.loads((sweep.jobs[0].folder / "seen.json").read_text())["resumed"]
     assert (sweep.jobs[0].folder / "train.log").read_text().count("works") == 2
+
+
+def test_a_damaged_job_stops_nobody_else(
+    make_sweep: MakeSweep, fake_script: Path, states: States, caplog: pytest.LogCaptureFixture
+) -> None:
+    sweep = under_slurm(make_sweep("finish", "finish", "finish", fail_fast=True))
+    shutil.rmtree(sweep.jobs[0].folder)
+    (sweep.jobs[1].folder / "status.json").write_text("{")
+    assert submit_jobs(fake_script, sweep, sweep.jobs, cluster="local", resume=True) == 1
+    assert [StatusFile(job.folder).read().state for job in sweep.jobs[1:]] == [State.FINISHED] * 2
+    assert "job 0 cannot be started: its folder is gone" in caplog.text
+    assert submit_jobs(fake_script, sweep, sweep.jobs[:1], cluster="local", resume=True) == 1

@@ -13,7 +13,7 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from zoo.config.problems import ConfigError, Problem
 from zoo.reading import Unreadable, checked_yaml
 from zoo.runs.files import write_text
-from zoo.runs.status import State, StatusFile
+from zoo.runs.status import State, StatusFile, status_of
 
 Config = dict[str, Any]
 
@@ -102,7 +102,6 @@ def thaw(path: Path) -> tuple[list[str], Config]:
     folder = folder_of(path)
     try:
         composed = OmegaConf.load(StringIO(checked_yaml(path)))
-        overrides = StatusFile(folder).read().overrides if StatusFile(folder).path.exists() else []
     except Unreadable as error:
         raise ConfigError([Problem(str(path), error.reason)]) from error
     except (OSError, ValueError, yaml.YAMLError, OmegaConfBaseException) as error:
@@ -110,7 +109,7 @@ def thaw(path: Path) -> tuple[list[str], Config]:
     if not isinstance(composed, DictConfig) or "paths" not in composed:
         raise ConfigError([Problem(str(path), "is not the configuration of a run: no `paths`")])
     here = OmegaConf.create(moved(OmegaConf.to_container(composed), folder))  # type: ignore[arg-type]
-    return overrides, resolved(here, folder)
+    return status_of(folder).overrides, resolved(here, folder)
 
 
 def require_unused(path: Path) -> None:
@@ -120,7 +119,7 @@ def require_unused(path: Path) -> None:
         ConfigError: says what became of that run.
     """
     folder = folder_of(path)
-    if StatusFile(folder).path.exists() and (state := StatusFile(folder).read().state) is not State.QUEUED:
+    if StatusFile(folder).path.exists() and (state := status_of(folder).state) is not State.QUEUED:
         used = f"its folder holds a run ({state}); `zoo resume` goes on with it, `zoo rerun` repeats it"
         raise ConfigError([Problem(str(folder / FILE), used)])
 

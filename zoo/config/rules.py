@@ -15,6 +15,7 @@ from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis
 from zoo.callbacks.final_validation import longer_than_epoch
 from zoo.compiling import missing_tools
 from zoo.config.allowed import is_own, locate
+from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_begin
 from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
 from zoo.config.problems import ConfigError, Problem, joined, unknown
@@ -549,5 +550,7 @@ RULES: tuple[Rule, ...] = (
     names_can_be_read,
     sweep_can_be_run,
     folders_can_be_made,
+    loggers_write_where_they_are_read,
+    wandb_can_begin,
     a_batch_holds_the_longest,
 )

@@ -8,8 +8,8 @@ from pathlib import Path
 from zoo.config.sweeps import maximises
 from zoo.reading import read_json
 from zoo.runs.settings import sweep_settings
-from zoo.runs.status import State
-from zoo.runs.sweep_record import SweepJob, status_of
+from zoo.runs.status import State, status_of
+from zoo.runs.sweep_record import SweepJob
 
 
 def objectives(jobs: Sequence[SweepJob]) -> dict[Path, float]:

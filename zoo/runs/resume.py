@@ -1,7 +1,7 @@
 """Where a stopped run goes on."""
 
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,9 @@ from zoo.runs import tensorboard
 from zoo.runs.boundary import LeadsOutside, require_own
 from zoo.runs.checkpoint import CheckpointError, read_checkpoint
 from zoo.runs.files import remove_partials
+from zoo.runs.lock import is_held
 from zoo.runs.metrics import rewind
-from zoo.runs.status import State, StatusFile
+from zoo.runs.status import State, StatusFile, status_of
 
 LAST = Path("checkpoints") / "last.ckpt"
 
@@ -60,9 +61,8 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
             changed, or a link leads out of its folder.
     """
     _require_own(folder)
-    status = StatusFile(folder)
-    said = status.read() if status.path.exists() else None
-    state = State.KILLED if said is None else said.state
+    said = status_of(folder)  # damaged as by a crash: its checkpoint says how far it came
+    state = said.state
     if state is State.FINISHED:
         raise CannotResume(f"{folder} is finished; `zoo rerun` repeats it in a new folder")
     if state is State.RUNNING:
@@ -72,7 +72,7 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
             f"{folder} diverged, and would again: train with other settings (`zoo rerun` repeats it as it"
             " was, in a new folder)"
         )
-    if said is not None and said.tests is not None:
+    if said.tests is not None:
         raise CannotResume(f"{folder} is a test of {said.tests}: `zoo test` does it again")
     last = folder / LAST
     if not last.exists():
@@ -105,12 +105,31 @@ def _anywhere(config: Mapping[str, Any]) -> dict[str, Any]:
     return {**config, "trainer": trainer}
 
 
-def start_over(folder: Path) -> None:
-    """Puts a run back to its beginning: what it logged is kept aside, its checkpoints are removed."""
-    status = StatusFile(folder)
-    overrides = status.read().overrides
-    discard_progress(folder)
-    status.start(overrides, State.QUEUED)
+def make_ready(folder: Path, overrides: Sequence[str]) -> None:
+    """Makes a job's folder one that can be started with `resume`, whatever became of it before.
+
+    A failed run is put back to its beginning: what it logged is kept aside, its checkpoints are removed. One
+    whose status.json is damaged gets a new one, and goes on from its last checkpoint.
+
+    Args:
+        folder: the run's.
+        overrides: what was typed for it.
+
+    Raises:
+        FileNotFoundError: the folder is gone.
+        ValueError: a process runs in it, whatever its status.json says.
+    """
+    status, said = StatusFile(folder), status_of(folder)
+    if said.state is State.FAILED:
+        discard_progress(folder)
+        status.start(overrides, State.QUEUED)
+    elif said.state is State.DAMAGED:
+        if not folder.is_dir():
+            raise FileNotFoundError(said.exception)
+        if is_held(folder):
+            raise ValueError("another process runs it")
+        status.start(overrides, State.QUEUED)
+        status.end(State.PREEMPTED, exit_code=1, exception=ValueError(said.exception))
 
 
 def discard_progress(folder: Path) -> None:

@@ -21,7 +21,10 @@ _LONGEST = 2000
 
 
 class State(StrEnum):
-    """What became of a run. `KILLED` is never written: readers infer it, see `StatusFile.read`."""
+    """What became of a run.
+
+    Two are never written but inferred: `KILLED`, see `StatusFile.read`, and `DAMAGED`, see `status_of`.
+    """
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -31,6 +34,7 @@ class State(StrEnum):
     DIVERGED = "diverged"
     PRUNED = "pruned"
     KILLED = "killed"
+    DAMAGED = "damaged"
 
 
 FINAL = frozenset(State) - {State.QUEUED, State.RUNNING}
@@ -169,6 +173,30 @@ class StatusFile:
 
     def _write(self, status: Status) -> None:
         write_json(self.path, asdict(status))
+
+
+def status_of(folder: Path) -> Status:
+    """The status of a run; where its folder is gone or its status.json cannot be read, that it is damaged.
+
+    What is wrong with one run must not keep others from being run, recorded and shown.
+    """
+    try:
+        if not folder.is_dir():
+            raise FileNotFoundError("its folder is gone")
+        return StatusFile(folder).read()
+    except (OSError, ValueError) as error:
+        now = _now()
+        return Status(
+            state=State.DAMAGED,
+            exit_code=None,
+            exception=str(error),
+            start=now,
+            end=None,
+            overrides=[],
+            host="",
+            pid=0,
+            heartbeat=now,
+        )
 
 
 def _now() -> str:

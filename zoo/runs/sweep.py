@@ -1,12 +1,13 @@
 """Runs the jobs of a sweep, a process for each, and takes an interrupted sweep up again."""
 
+import csv
 import fcntl
 import logging
 import os
 import signal
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -16,11 +17,12 @@ from zoo.config.sweeps import check_gpus
 from zoo.runs.job import JobProcess
 from zoo.runs.leases import Lease, Leases, gpus, gpus_wanted
 from zoo.runs.lock import is_held
+from zoo.runs.metrics import read_metrics
 from zoo.runs.results import commit, cores
-from zoo.runs.resume import start_over
+from zoo.runs.resume import make_ready
 from zoo.runs.settings import SweepSettings, sweep_settings
-from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep, SweepJob, read_sweep, refuse_changes, status_of
+from zoo.runs.status import State, StatusFile, status_of
+from zoo.runs.sweep_record import Sweep, SweepJob, configurations, read_sweep, refuse_changes
 from zoo.runs.sweep_table import SweepTable, print_sweep
 
 log = logging.getLogger(__name__)
@@ -31,21 +33,22 @@ _INTERRUPTED, _TERMINATED = 130, 143
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
-def end_sweep(folder: Path, code: str | int | None = None) -> int:
+def end_sweep(folder: Path, code: str | int | None = None, damages: Mapping[int, str] | None = None) -> int:
     """Prints the complete table of a sweep.
 
     Args:
         folder: the sweep's.
         code: the exit code, where it is known.
+        damages: what else is known to be wrong with jobs, by their numbers.
 
     Returns:
-        That, else 0 when every job finished and 1 otherwise.
+        That, else 0 when every job finished and is whole, and 1 otherwise.
     """
     sweep = read_sweep(folder)
-    print_sweep(sweep)
+    print_sweep(sweep, damages or {})
     if isinstance(code, int):
         return code
-    return int({status_of(job.folder).state for job in sweep.jobs} != {State.FINISHED})
+    return int(bool(damages) or {status_of(job.folder).state for job in sweep.jobs} != {State.FINISHED})
 
 
 def run_jobs(
@@ -93,6 +96,8 @@ def run_jobs(
                 except (OSError, ValueError) as error:
                     log.error("job %d cannot be started: %s", job.number, error)
                     failed = True
+                    if stopped := settings.fail_fast:
+                        runner.stop(signal.SIGTERM)
                 waiting.popleft()
             for job in runner.ended():
                 table.ended(job.folder)
@@ -149,7 +154,7 @@ class _Runner:
 
         Raises:
             OSError: its folder cannot be used.
-            ValueError: its status is damaged, or its folder lies elsewhere.
+            ValueError: another process runs it, or its folder lies elsewhere.
         """
         if job.folder.is_symlink():
             raise ValueError(f"{job.folder} is a link: the folders of a sweep's jobs lie in its own")
@@ -163,14 +168,13 @@ class _Runner:
             lease = taken
             environment["CUDA_VISIBLE_DEVICES"] = ",".join(lease.devices)
         try:
-            if StatusFile(job.folder).read().state is State.FAILED:
-                start_over(job.folder)
+            make_ready(job.folder, job.overrides)
             process = JobProcess(
                 self._script,
                 job.folder,
                 environment=environment,
                 inherited=lease.descriptors,
-                resume=self._resume,
+                resume=self._resume or status_of(job.folder).state is not State.QUEUED,
             ).start()
         finally:
             lease.close()
@@ -245,42 +249,64 @@ def supervised(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def resume_sweep(script: Path, folder: Path) -> int:
+def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
     """Takes a sweep up again.
 
-    Finished jobs are left alone, preempted and killed ones continue from their last checkpoint, failed ones
-    begin anew; diverged ones would diverge again. The trials of an optimisation are drawn on from its study.
+    Finished jobs are left alone; preempted and killed ones, and those with a damaged status, continue from
+    their last checkpoint; failed ones begin anew; diverged ones would diverge again. Jobs without a folder or
+    a configuration that can be read are named, and keep nobody else from being run. The trials of an
+    optimisation are drawn on from its study.
 
     Args:
         script: train.py.
         folder: the sweep's.
+        skip: numbers of jobs that are left as they are, whatever they are.
 
     Returns:
-        The exit code: 0 when every job of the sweep has finished by now.
+        The exit code: 0 when every job of the sweep has finished by now, and is whole.
 
     Raises:
-        ValueError: it is not a sweep's folder, its configuration changed, or it is still running.
+        ValueError: it is not a sweep's folder, has no such job, its configuration changed, or it is still
+            running.
     """
     folder = folder.resolve()
     sweep = read_sweep(folder)
+    if unknown := set(skip) - {job.number for job in sweep.jobs}:
+        numbers = ", ".join(map(str, sorted(unknown)))
+        raise ValueError(f"--skip {numbers}: {folder} has the jobs 0 to {len(sweep.jobs) - 1}")
     with supervised(folder):
-        refuse_changes(sweep)
-        states = {job.folder: status_of(job.folder).state for job in sweep.jobs}
-        running = [job.folder.name for job in sweep.jobs if states[job.folder] is State.RUNNING]
+        jobs = [job for job in sweep.jobs if job.number not in skip]
+        now, damages = configurations(jobs)
+        refuse_changes(jobs, now)
+        states = {job.folder: status_of(job.folder).state for job in jobs}
+        running = [job.folder.name for job in jobs if states[job.folder] is State.RUNNING]
         if running:
-            raise ValueError(f"{folder}: still running: {', '.join(running)}")
-        done = (State.FINISHED, State.PRUNED, State.DIVERGED)
-        jobs = [job for job in sweep.jobs if states[job.folder] not in done]
+            raise ValueError(f"{folder}: still running: {', '.join(running)}; --skip leaves a job out")
         if not sweep.jobs:
             line = " ".join(sweep.overrides)
             raise ValueError(
                 f"{folder} ended before its jobs were queued; begin it again: python train.py -m {line}"
             )
-        now = commit()
-        if jobs and now != sweep.commit:
-            log.warning("the source code changed: the sweep began with %s, this is %s", sweep.commit, now)
+        finished = [job for job in jobs if states[job.folder] is State.FINISHED]
+        damages |= {job.number: said for job in finished if (said := _damaged_metrics(job.folder))}
+        for number, said in sorted(damages.items()):
+            log.error("job %d is damaged and left out, the others go on: %s", number, said)
+        done = (State.FINISHED, State.PRUNED, State.DIVERGED)
+        jobs = [job for job in jobs if states[job.folder] not in done and job.number not in damages]
+        if jobs and (source := commit()) != sweep.commit:
+            log.warning("the source code changed: the sweep began with %s, this is %s", sweep.commit, source)
         code = _resumed(script, sweep, jobs) if jobs else 0
-        return end_sweep(folder, code or None)
+        return end_sweep(folder, code or None, damages)
+
+
+def _damaged_metrics(run: Path) -> str | None:
+    """Why the metrics.csv of a finished run cannot be read; None where it can."""
+    try:
+        for _ in read_metrics(run / "metrics.csv"):
+            pass
+    except (OSError, ValueError, csv.Error) as error:
+        return str(error)
+    return None
 
 
 def _resumed(script: Path, sweep: Sweep, jobs: Sequence[SweepJob]) -> int:

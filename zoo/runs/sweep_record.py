@@ -1,8 +1,8 @@
 """sweep.json: what a sweep is made of, so that it can be taken up again as it was."""
 
 import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ from zoo.config.frozen import FILE, Config
 from zoo.reading import Unreadable, read_json, read_yaml
 from zoo.runs.files import write_json
 from zoo.runs.resume import differences
-from zoo.runs.status import State, Status, StatusFile
 
 RECORD = "sweep.json"
 _LARGEST = 2**30  # it holds the configuration of every job
@@ -93,49 +92,50 @@ def _name(folder: str) -> str:
     return folder
 
 
-def status_of(folder: Path) -> Status:
-    """The status of a job; of one whose folder is gone or damaged, that it failed for that reason.
+def configurations(jobs: Sequence[SweepJob]) -> tuple[dict[int, Config], dict[int, str]]:
+    """What stands in the folders of jobs.
 
-    What is wrong with one job must not keep the others from being run, recorded and shown.
+    Returns:
+        The configurations, and why the other jobs have none any more; by the numbers of the jobs.
     """
-    try:
-        return StatusFile(folder).read()
-    except (OSError, ValueError) as error:
-        now = datetime.now(UTC).isoformat(timespec="seconds")
-        return Status(
-            state=State.FAILED,
-            exit_code=None,
-            exception=str(error),
-            start=now,
-            end=None,
-            overrides=[],
-            host="",
-            pid=0,
-            heartbeat=now,
-        )
+    found: dict[int, Config] = {}
+    damages: dict[int, str] = {}
+    for job in jobs:
+        try:
+            if not job.folder.is_dir():
+                raise FileNotFoundError("its folder is gone")
+            config = read_yaml(job.folder / FILE)
+            if not isinstance(config, dict):
+                raise ValueError(f"{FILE} is not the configuration of a run")
+            found[job.number] = config
+        except (OSError, ValueError) as error:
+            reason = " ".join(str(error).split())
+            damages[job.number] = reason if FILE in reason or "gone" in reason else f"{FILE}: {reason}"
+    return found, damages
 
 
-def refuse_changes(sweep: Sweep) -> None:
-    """Refuses a sweep whose jobs are not configured any more as they were.
+def refuse_changes(jobs: Sequence[SweepJob], now: Mapping[int, Config]) -> None:
+    """Refuses jobs that are not configured any more as they were when their sweep began.
+
+    Args:
+        jobs: of a sweep.
+        now: what stands in their folders, by their numbers.
 
     Raises:
         ValueError: names every key, what it was and what it is.
     """
-    changes = []
-    for job in sweep.jobs:
-        path = job.folder / FILE
-        try:
-            now = _as_json(read_yaml(path))
-        except Unreadable as error:
-            changes.append(str(error))
-            continue
-        except (OSError, ValueError) as error:
-            changes.append(f"{path} cannot be read: {' '.join(str(error).split())}")
-            continue
-        changes += [f"{path}: {change}" for change in differences(_as_json(job.config), now)]
+    changes = [
+        f"{job.folder / FILE}: {change}"
+        for job in jobs
+        if job.number in now
+        for change in differences(_as_json(job.config), _as_json(now[job.number]))
+    ]
     if changes:
         lines = "\n".join(f"  - {change}" for change in changes)
-        raise ValueError(f"the configuration changed since the sweep began, nothing was run:\n{lines}")
+        raise ValueError(
+            f"the configuration changed since the sweep began, nothing was run:\n{lines}\n"
+            "  put it back, or leave a job out by its number: --skip 3"
+        )
 
 
 def _as_json(config: Any) -> Any:

@@ -1,5 +1,6 @@
 """The jobs of a sweep as SLURM jobs, submitted by submitit, the engine of hydra-submitit-launcher."""
 
+import logging
 import signal
 import time
 from collections.abc import Sequence
@@ -9,11 +10,13 @@ from types import FrameType
 from typing import Any
 
 from zoo.runs.job import JobProcess
-from zoo.runs.resume import start_over
+from zoo.runs.resume import make_ready
 from zoo.runs.settings import sweep_settings
-from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep, SweepJob, status_of
+from zoo.runs.status import State, StatusFile, status_of
+from zoo.runs.sweep_record import Sweep, SweepJob
 from zoo.runs.sweep_table import SweepTable
+
+log = logging.getLogger(__name__)
 
 _LOOK_SECONDS = 0.2
 # How many tasks SLURM starts is not how many processes train: Lightning starts those itself.
@@ -35,7 +38,7 @@ class SlurmJob:
 
     def __call__(self) -> int:
         """Runs the job, or continues it when it began before; returns its exit code."""
-        state = StatusFile(self._folder).read().state
+        state = status_of(self._folder).state
         if state is State.FINISHED:  # just before SLURM took the node away
             return 0
         signal.signal(signal.SIGTERM, self._pass_on)
@@ -83,6 +86,8 @@ def submit_jobs(
     import submitit
     from hydra_plugins.hydra_submitit_launcher.config import BaseQueueConf
 
+    asked = len(jobs)
+
     options = {key: value for key, value in sweep.options.items() if value is not None and key != "_target_"}
     folder, retries = options.pop("submitit_folder"), options.pop("max_num_timeout")
     executor = submitit.AutoExecutor(folder=folder, cluster=cluster, slurm_max_num_timeout=retries)
@@ -90,9 +95,9 @@ def submit_jobs(
     executor.update_parameters(
         **{key if key in common else f"slurm_{key}": value for key, value in options.items()}
     )
-    for job in jobs:
-        if status_of(job.folder).state is State.FAILED:
-            start_over(job.folder)
+    jobs = [job for job in jobs if _is_ready(job)]
+    if not jobs:
+        return 1
     fail_fast = sweep_settings(jobs[0].config).fail_fast
     with executor.batch():
         submitted = [executor.submit(SlurmJob(script, job.folder, resume=resume)) for job in jobs]
@@ -113,13 +118,21 @@ def submit_jobs(
     except KeyboardInterrupt:
         print(f"the SLURM jobs go on: {', '.join(handle.job_id for handle in waiting.values())}")
         return 130
-    return int(any(status_of(job.folder).state is not State.FINISHED for job in jobs))
+    return int(len(jobs) < asked or any(status_of(job.folder).state is not State.FINISHED for job in jobs))
+
+
+def _is_ready(job: SweepJob) -> bool:
+    try:
+        make_ready(job.folder, job.overrides)
+    except (OSError, ValueError) as error:
+        log.error("job %d cannot be started: %s", job.number, error)
+        return False
+    return True
 
 
 def _close(folder: Path, handle: Any) -> None:
     """Closes the status of a job that ended before it could say anything itself."""
-    status = StatusFile(folder)
-    if status.read().state is State.QUEUED:
+    if status_of(folder).state is State.QUEUED:
         ended = f"SLURM job {handle.job_id} ({handle.state}) ended before the run began"
         reason = RuntimeError(f"{ended}: see {handle.paths.stderr}")
-        status.end(State.FAILED, exit_code=1, exception=reason)
+        StatusFile(folder).end(State.FAILED, exit_code=1, exception=reason)

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -15,8 +16,8 @@ from rich.table import Table
 from zoo.config.overrides import key_of
 from zoo.runs.job import LOG
 from zoo.runs.objective import chosen
-from zoo.runs.status import FINAL, State, Status
-from zoo.runs.sweep_record import Sweep, status_of
+from zoo.runs.status import FINAL, State, Status, status_of
+from zoo.runs.sweep_record import Sweep
 
 _LOOK, _LINE = 1.0, 30.0
 """Seconds between two looks at the jobs, and between two lines where there is no terminal."""
@@ -142,8 +143,13 @@ class SweepTable:
         return max([total / min(self._parallel, len(self._jobs)), *remaining])
 
 
-def print_sweep(sweep: Sweep) -> None:
-    """The complete table: how each job of a sweep ended, what it reached, and where it is."""
+def print_sweep(sweep: Sweep, damages: Mapping[int, str]) -> None:
+    """The complete table: how each job of a sweep ended, what it reached, and where it is.
+
+    Args:
+        sweep: with all its jobs.
+        damages: what else is known to be wrong, by the numbers of the jobs.
+    """
     table = Table(title=str(sweep.folder), title_justify="left")
     for column in ("job", "", "state", "best", "folder", "why"):
         table.add_column(column, overflow="fold")
@@ -151,6 +157,7 @@ def print_sweep(sweep: Sweep) -> None:
     for job in sweep.jobs:
         status = status_of(job.folder)
         why = "" if status.state in (State.FINISHED, State.QUEUED) else _reason(status)
+        why = damages.get(job.number, why)
         cells = (
             names[job.folder],
             _colored(status.state),
@@ -198,7 +205,7 @@ def _reason(status: Status) -> str:
 
 
 def _urgency(state: State) -> int:
-    order = (State.RUNNING, State.FAILED, State.DIVERGED, State.KILLED, State.PREEMPTED)
+    order = (State.RUNNING, State.FAILED, State.DAMAGED, State.DIVERGED, State.KILLED, State.PREEMPTED)
     return order.index(state) if state in order else len(order) + (state is State.FINISHED)
 
 

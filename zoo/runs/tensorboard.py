@@ -5,11 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import TensorBoardLogger as LightningTensorBoardLogger
 from lightning.pytorch.utilities import rank_zero_only
 from PIL import Image
 
 from zoo.runs.extras import require_tensorboard
+from zoo.runs.harmless import Dashboard, harmless
 from zoo.runs.logged_settings import logged_settings
 from zoo.runs.metrics import read_metrics
 
@@ -17,8 +19,8 @@ FOLDER = "tensorboard"
 """Of the event files, in a run's folder."""
 
 
-class TensorBoardLogger(LightningTensorBoardLogger):
-    """Logs curves, pictures, tables and settings for TensorBoard.
+class TensorBoardLogger(Dashboard, LightningTensorBoardLogger):
+    """Logs curves, pictures, tables and settings for TensorBoard; where that fails, the training goes on.
 
     Args:
         folder: the run's folder.
@@ -27,6 +29,8 @@ class TensorBoardLogger(LightningTensorBoardLogger):
         ValueError: TensorBoard is not installed.
     """
 
+    shown_by = "TensorBoard"
+
     def __init__(self, *, folder: str | Path) -> None:
         require_tensorboard()
         super().__init__(save_dir=folder, name="", version=FOLDER)
@@ -34,11 +38,18 @@ class TensorBoardLogger(LightningTensorBoardLogger):
         self._settings: Mapping[str, Any] = {}
         self._begun = False
 
+    @property
+    @rank_zero_experiment
+    def experiment(self) -> Any:
+        """The writer of the event file, opened at the first use and on the first process only."""
+        return self.begun(lambda: super(TensorBoardLogger, self).experiment)
+
     @rank_zero_only
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Keeps the configuration, which is written with the first values."""
         self._settings = params
 
+    @harmless
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Logs values at a step."""
@@ -46,6 +57,7 @@ class TensorBoardLogger(LightningTensorBoardLogger):
             self._begin(step or 0, metrics)
             super().log_metrics(metrics, step)
 
+    @harmless
     @rank_zero_only
     def log_image(self, key: str, image: Path, step: int) -> None:
         """Shows a PNG file."""
@@ -54,6 +66,7 @@ class TensorBoardLogger(LightningTensorBoardLogger):
             self.experiment.add_image(key, np.asarray(picture.convert("RGB")), step, dataformats="HWC")
         self.save()
 
+    @harmless
     @rank_zero_only
     def log_table(self, key: str, columns: Sequence[str], rows: Sequence[Sequence[str]], step: int) -> None:
         """Shows a table, as Markdown."""
@@ -63,10 +76,17 @@ class TensorBoardLogger(LightningTensorBoardLogger):
         self.experiment.add_text(key, table, step)
         self.save()
 
+    @harmless
     @rank_zero_only
     def save(self) -> None:
         """Brings what was logged to the disk, and no hparams.yaml: config.yaml is the record."""
         self.experiment.flush()
+
+    @harmless
+    @rank_zero_only
+    def finalize(self, status: str) -> None:
+        """Closes the event file."""
+        super().finalize(status)
 
     def _begin(self, step: int, names: Collection[str] = ()) -> None:
         """Precedes what is logged first; what a stopped run logged from there on is to be forgotten.

@@ -2,13 +2,11 @@
 
 import logging
 import math
-import netrc
-import os
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Literal
-from urllib.parse import urlsplit
+from typing import Any
 
 from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import Logger
@@ -18,19 +16,21 @@ from lightning.pytorch.utilities import rank_zero_only
 from zoo.metrics import METRICS, mode_of
 from zoo.runs.checkpoint import read_checkpoint
 from zoo.runs.folder import keep_wandb_id, wandb_id
+from zoo.runs.harmless import Dashboard, first_line, harmless
 from zoo.runs.logged_settings import logged_settings
 from zoo.runs.metrics import read_metrics
+from zoo.runs.wandb_settings import Mode, library, mode, refused_project
 
 log = logging.getLogger(__name__)
 
-Mode = Literal["online", "offline", "disabled"]
-
 _STEP = "trainer/global_step"
 _LONGEST_TAG = 64
+_LONGEST_NAME = 128
+"""Characters of a name and of a group that W&B's server takes; a sweep makes longer names."""
 
 
-class WandbLogger(LightningWandbLogger):
-    """Logs to W&B against one step axis, `trainer/global_step`.
+class WandbLogger(Dashboard, LightningWandbLogger):
+    """Logs to W&B against one step axis, `trainer/global_step`; where W&B fails, the training goes on.
 
     All runs write below one common folder, so that `zoo watch` shows them together. When the server does not
     answer, the run goes on offline; `wandb sync` uploads it later. The summary of a validation metric is its
@@ -47,8 +47,10 @@ class WandbLogger(LightningWandbLogger):
         timeout: seconds to wait for the server, at the start and for the upload at the end.
 
     Raises:
-        ValueError: W&B takes no such tag.
+        ValueError: W&B takes no such project or tag, or would not wait.
     """
+
+    shown_by = "W&B"
 
     def __init__(
         self,
@@ -62,14 +64,18 @@ class WandbLogger(LightningWandbLogger):
         log_model: bool = False,
         timeout: float = 20.0,
     ) -> None:
+        if refused := refused_project(project):
+            raise ValueError(f"project {refused}")
+        if not timeout > 0:
+            raise ValueError(f"timeout must be above 0 seconds, got {timeout}")
         for tag in tags:
             if not 1 <= len(tag) <= _LONGEST_TAG:
                 raise ValueError(f"tags must have 1 to {_LONGEST_TAG} characters, got {tag!r} ({len(tag)})")
         super().__init__(
-            name=name,
+            name=name[:_LONGEST_NAME],
             save_dir=str(wandb_dir),
             project=project,
-            group=group,
+            group=group and group[:_LONGEST_NAME],
             tags=list(dict.fromkeys([*([group[:_LONGEST_TAG]] if group else []), *tags])),
             id=wandb_id(Path(folder)),
         )
@@ -82,30 +88,38 @@ class WandbLogger(LightningWandbLogger):
     @property
     @rank_zero_experiment
     def experiment(self) -> Any:
-        """The W&B run, started at the first use and on the first process only."""
-        if self._experiment is None:
-            self._experiment = self._start(mode())
-            if self._experiment.id != self._id:
-                keep_wandb_id(self._folder, self._experiment.id)
-            self._experiment.define_metric(_STEP)
-            self._experiment.define_metric("*", step_metric=_STEP, step_sync=True)
-        return self._experiment
+        """The W&B run, started at the first use and on the first process only; else one that does nothing."""
+        return self.begun(self._begin) if self._experiment is None else self._experiment
 
+    @harmless
     @rank_zero_only
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
         """Shows the configuration, see `logged_settings`."""
-        self.experiment.config.update(logged_settings(params), allow_val_change=True)
+        if (run := self._run()) is not None:
+            run.config.update(logged_settings(params), allow_val_change=True)
 
+    @harmless
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
         """Logs values at a step; a step without values is none."""
-        if metrics:
+        if metrics and (run := self._run()) is not None:
             for name in metrics.keys() - self._summarised:
                 if _has_best(name):
-                    best = mode_of(name)
-                    self.experiment.define_metric(name, step_metric=_STEP, step_sync=True, summary=best)
+                    run.define_metric(name, step_metric=_STEP, step_sync=True, summary=mode_of(name))
             self._summarised |= metrics.keys()
             super().log_metrics(metrics, step)
+
+    @harmless
+    @rank_zero_only
+    def log_image(self, key: str, images: list[Any], step: int | None = None, **kwargs: Any) -> None:
+        """Shows pictures under one key."""
+        super().log_image(key, images, step, **kwargs)
+
+    @harmless
+    @rank_zero_only
+    def log_table(self, key: str, *args: Any, **kwargs: Any) -> None:
+        """Shows a table under a key."""
+        super().log_table(key, *args, **kwargs)
 
     def finish(self, exit_code: int) -> None:
         """Ends the W&B run and says how the run really ended: 0 is `finished`, all else `failed`."""
@@ -120,12 +134,30 @@ class WandbLogger(LightningWandbLogger):
             finally:
                 self._experiment.finish(exit_code=exit_code)
         except Exception as error:  # whatever went wrong, the results are in the run's folder
-            log.warning("W&B did not finish cleanly: %s", error)
+            self.complain(error)
+            _let_go()
         self._experiment = None
 
-    def _log_best(self, run: Any) -> None:
-        import wandb
+    def _run(self) -> Any:
+        """The W&B run; None where it could not be started."""
+        run = self.experiment
+        return None if self.lost else run
 
+    def _begin(self) -> Any:
+        try:
+            run = self._start(mode())
+            if run.id != self._id:
+                keep_wandb_id(self._folder, run.id)
+            run.define_metric(_STEP)
+            run.define_metric("*", step_metric=_STEP, step_sync=True)
+        except Exception:  # its settings, its service, the disk
+            _let_go()
+            raise
+        self._experiment = run
+        return run
+
+    def _log_best(self, run: Any) -> None:
+        wandb = library()
         best = read_checkpoint(self._folder)
         artifact = wandb.Artifact(f"model-{run.id}", "model", metadata={"step": best.step, **best.metrics})
         # Not copied: the file stays what it is, now that the run is over.
@@ -133,11 +165,7 @@ class WandbLogger(LightningWandbLogger):
         run.log_artifact(artifact, aliases=["best"])
 
     def _start(self, wanted: Mode) -> Any:
-        if wanted != "online":
-            # Its crash reports are the one thing that W&B sends offline, too.
-            os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
-        import wandb  # here, because it reads the environment when imported
-
+        wandb = library()
         folder = Path(self._wandb_init["dir"])
         folder.mkdir(parents=True, exist_ok=True)
         settings = wandb.Settings(
@@ -150,21 +178,12 @@ class WandbLogger(LightningWandbLogger):
             try:
                 return wandb.init(**start, mode="online")
             except Exception as error:  # no server, no network, a key it does not know
-                log.warning("W&B cannot be reached, the run is logged offline: %s", _first_line(error))
-                wandb.teardown()  # its background process would still hold the run's id
+                log.warning("W&B cannot be reached, the run is logged offline: %s", first_line(error))
+                _let_go()  # its background process would still hold the run's id
                 for attempt in set(folder.glob(pattern)) - earlier:
                     shutil.rmtree(attempt, ignore_errors=True)  # an empty run beside the offline one
-        return wandb.init(**{**start, "resume": None}, mode="offline" if wanted == "online" else wanted)
-
-
-def mode() -> Mode:
-    """Online only for a user who is logged in and has not said otherwise with `WANDB_MODE`."""
-    said = os.environ.get("WANDB_MODE", "").lower()
-    if said == "disabled":
-        return "disabled"
-    if said in ("offline", "dryrun"):
-        return "offline"
-    return "online" if _has_key() else "offline"
+        # `resume` offline, too: `wandb sync` then asks the server where the run stands, and counts on.
+        return wandb.init(**start, mode="offline" if wanted == "online" else wanted)
 
 
 def finish(loggers: Iterable[Logger], exit_code: int) -> None:
@@ -172,6 +191,12 @@ def finish(loggers: Iterable[Logger], exit_code: int) -> None:
     for logger in loggers:
         if isinstance(logger, WandbLogger):
             logger.finish(exit_code)
+
+
+def _let_go() -> None:
+    """Ends W&B's background process; it may be gone, or have been the very reason."""
+    with suppress(Exception):
+        library().teardown()
 
 
 def _has_best(name: str) -> bool:
@@ -193,22 +218,3 @@ def _best_values(path: Path) -> dict[str, dict[str, float]]:
             values = [row.value, *best.get(row.name, {}).values()]
             best[row.name] = {way: max(values) if way == "max" else min(values)}
     return best
-
-
-def _has_key() -> bool:
-    """Where `wandb login` or the user puts a key; W&B itself would ask for one when it finds none."""
-    if os.environ.get("WANDB_API_KEY"):
-        return True
-    host = urlsplit(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).netloc
-    places = [os.environ["NETRC"]] if "NETRC" in os.environ else ["~/.netrc", "~/_netrc"]
-    for place in places:
-        try:
-            if netrc.netrc(os.path.expanduser(place)).authenticators(host):
-                return True
-        except (OSError, netrc.NetrcParseError):
-            continue
-    return False
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]

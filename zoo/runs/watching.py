@@ -34,18 +34,17 @@ def wandb_records(folder: Path, *, newest: bool = False) -> Path:
     runs = sorted(path.parent for path in folder.rglob("status.json"))
     if not runs:
         raise NothingToWatch(f"nothing to watch: there is no run in {folder}")
-    places = [
-        _wandb_dir(runs[0]),
-        *folder.resolve().parents,
-    ]  # as configured, or where the runs were moved to
-    common = next((place / "wandb" for place in places if place and _ids(place / "wandb")), None)
-    wanted = {wandb_id(run) for run in runs}
+    # As configured, or where the runs were moved to.
+    places = (*(place for run in runs if (place := _wandb_dir(run))), *folder.resolve().parents)
+    common = next((place / "wandb" for place in dict.fromkeys(places) if _ids(place / "wandb")), None)
+    alone = runs == [folder]
+    wanted = {wandb_id(folder)} if alone else {identity for run in runs if (identity := _wandb_id(run))}
     if common is None or not wanted & _ids(common):
         raise NothingToWatch(
             f"nothing to watch: no run in {folder} has written anything for W&B: none has begun, or they log"
             " elsewhere (logger=wandb is the default); metrics.csv in a run's folder has every number"
         )
-    if newest or runs == [folder]:
+    if newest or alone:
         files = [file for one in wanted for file in common.glob(f"*run-*-{one}*/*.wandb")]
         return max(files, key=lambda file: file.stat().st_mtime)
     return common
@@ -76,6 +75,13 @@ def _require(folder: Path) -> None:
 def _ids(records: Path) -> set[str]:
     """The W&B ids of all runs in a folder of W&B's."""
     return {file.stem.removeprefix("run-") for file in records.glob("*run-*/run-*.wandb")}
+
+
+def _wandb_id(run: Path) -> str | None:
+    try:
+        return wandb_id(run)
+    except ValueError:  # its file is damaged: the other runs can be watched
+        return None
 
 
 def _wandb_dir(run: Path) -> Path | None:

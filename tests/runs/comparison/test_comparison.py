@@ -288,6 +288,17 @@ def test_a_run_that_is_gone_was_killed(sweep: Path) -> None:
     assert (lost.state, lost.left_out) == ("killed", "it was killed")
 
 
+def test_a_job_whose_folder_is_gone_is_named(sweep: Path) -> None:
+    jobs = [{"folder": name, "overrides": [], "config": {}} for name in ("11_dot", "14_dot")]
+    plain = {"overrides": [], "launcher": "local", "sweeper": "basic", "commit": None, "options": {}}
+    (sweep / "sweep.json").write_text(json.dumps({**plain, "jobs": jobs}))
+    for asked in (sweep, sweep.parent):
+        (lost,) = compare(asked).left_out
+        assert (lost.path.name, lost.state) == ("14_dot", "gone")
+    (sweep / "sweep.json").write_text("{")
+    assert not compare(sweep).left_out
+
+
 def test_a_seed_counts_once(sweep: Path) -> None:
     make_run(sweep / "99_again", "Dot", 2, right=20)
     found = compare(sweep)

@@ -10,6 +10,7 @@ from typing import Any, TypeGuard
 from zoo.reading import read_json
 from zoo.runs.checkpoint import nearest
 from zoo.runs.status import State, StatusFile
+from zoo.runs.sweep_record import RECORD, read_sweep
 
 _RESULTS, _STATUS, _PREDICTIONS = "results.json", "status.json", "predictions.jsonl"
 _NOT_RESULTS = ("sweep.json", "optimization_results.json", "faults.json")
@@ -107,6 +108,8 @@ def _below(path: Path) -> Iterator[Path]:
         yield path
         return
     for folder, folders, files in os.walk(path):
+        if RECORD in files:
+            yield from _gone(Path(folder))
         if _STATUS in files or _RESULTS in files:
             yield Path(folder)
             folders.clear()  # what lies in a run belongs to it
@@ -115,6 +118,15 @@ def _below(path: Path) -> Iterator[Path]:
         for name in sorted(files):
             if name.endswith(".json") and name not in _NOT_RESULTS and _is_kept(Path(folder, name)):
                 yield Path(folder, name)
+
+
+def _gone(sweep: Path) -> Iterator[Path]:
+    """Jobs of a sweep whose folders are gone: a mean over the other seeds must not pass for one over all."""
+    try:
+        jobs = read_sweep(sweep).jobs
+    except ValueError:  # the runs that are there speak for themselves
+        return
+    yield from (job.folder for job in jobs if not job.folder.exists())
 
 
 def _is_kept(path: Path) -> bool:
@@ -128,6 +140,8 @@ def _is_kept(path: Path) -> bool:
 
 def _read(path: Path) -> Run:
     try:
+        if not path.exists():
+            return Run(path, "gone", f"its folder is gone, a job by {path.parent / RECORD}")
         if path.is_file():
             return _read_file(path)
         state, overrides = State.FINISHED, tuple[str, ...]()
