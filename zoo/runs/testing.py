@@ -76,6 +76,15 @@ def evaluate(
         signatures=task.signatures,
         predictions=task.predictions.get("test", ()),
         data=data.report,
+        monitor_unchanged=_monitor_unchanged(trainer),
     )
     write_results(folder, measured)
     print_results(measured, folder)
+
+
+def _monitor_unchanged(trainer: pl.Trainer) -> dict[str, Any] | None:
+    """What results.json says of a monitor that never changed in this training."""
+    unchanged = getattr(trainer.checkpoint_callback, "unchanged", None)
+    if unchanged is None:
+        return None
+    return {"validations": unchanged.validations, "instead": unchanged.instead}
