@@ -29,6 +29,7 @@ class BestCheckpoint(ModelCheckpoint):
     """
 
     unchanged: Unchanged | None = None
+    _said_early = False
 
     @cached_property
     def _seen(self) -> SeenMetrics:
@@ -52,7 +53,11 @@ class BestCheckpoint(ModelCheckpoint):
         """Says at the end that the monitor never changed, and which checkpoint was kept for that."""
         super().on_train_end(trainer, pl_module)
         self._judge(pl_module)  # a resumed run may have nothing left to do but this
-        if self.unchanged:
+        if self.unchanged and self._said_early:
+            metric, _, validations, instead = self.unchanged
+            kept = "%s was the same to the end, at %d validations: the newest checkpoint was kept; take %s"
+            log.warning(kept, metric, validations, f"task.monitor={instead}")
+        elif self.unchanged:
             log.warning("%s; the newest checkpoint was kept", self.unchanged)
 
     def state_dict(self) -> dict[str, Any]:
@@ -73,6 +78,7 @@ class BestCheckpoint(ModelCheckpoint):
         )
         self._judge(pl_module)
         if self.unchanged and self.unchanged.instead and before < self._seen.validations == _EARLY:
+            self._said_early = True
             log.warning("%s%s", self.unchanged, _also_watched_by(trainer, monitor))
 
     def _judge(self, pl_module: pl.LightningModule) -> None:
