@@ -57,9 +57,7 @@ def logging_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 @pytest.fixture
-def start(
-    runs: Path, monkeypatch: pytest.MonkeyPatch, logging_kept: None
-) -> Iterator[Callable[..., int]]:
+def start(runs: Path, monkeypatch: pytest.MonkeyPatch, logging_kept: None) -> Iterator[Callable[..., int]]:
     """Runs `train.py` with a command line, in this process; what it did to the process is undone."""
     import train  # here, because it takes seconds and few tests need it
 

@@ -31,7 +31,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 12345,
     language: Annotated[
         str | None,
-        typer.Option(help="Of the target text, for bleu and bleu_tok_lc; by default as the runs were scored."),
+        typer.Option(help="Of the target text, for bleu and bleu_tok_lc; default: as the runs were scored."),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(**_FILE, help="Write the table as Markdown.")] = None,
     png: Annotated[

@@ -125,9 +125,7 @@ def test_where_nothing_changes_no_other_metric_is_proposed(fit: Fit, tmp_path: P
 @pytest.mark.filterwarnings("ignore:Checkpoint directory")  # it is that of the first part
 def test_a_resumed_fit_knows_the_validations_before(fit: Fit, tmp_path: Path) -> None:
     first = best(tmp_path)
-    fit(
-        Scored([0.0] * 2), [LastCheckpoint(folder=tmp_path), first], max_epochs=2, enable_checkpointing=True
-    )
+    fit(Scored([0.0] * 2), [LastCheckpoint(folder=tmp_path), first], max_epochs=2, enable_checkpointing=True)
     state = torch.load(tmp_path / "checkpoints" / "last.ckpt", weights_only=True)["callbacks"]
     (saved,) = (value for name, value in state.items() if name.startswith("BestCheckpoint"))
     resumed = best(tmp_path)

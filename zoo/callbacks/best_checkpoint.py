@@ -21,7 +21,7 @@ class BestCheckpoint(ModelCheckpoint):
     """Keeps the checkpoint of the best validation; of equally good ones the newest.
 
     Lightning keeps the oldest. That is the least trained model of all wherever the monitored metric cannot
-    tell them apart: BLEU is 0 as long as no four words in a row are right, which for sentences of two words is
+    tell them apart: BLEU is 0 as long as no four words in a row are right, so for sentences of two words
     always. Such a metric is also said in the log, with one that can. Arguments are Lightning's.
 
     Attributes:

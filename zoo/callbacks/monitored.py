@@ -48,7 +48,7 @@ class SeenMetrics:
                 self._changed.add(name)
 
     def unchanged(self, monitor: str, others: Iterable[str]) -> Unchanged | None:
-        """What to say of a monitor that never changed; None of one that did, or of fewer than two validations.
+        """What to say of a monitor that never changed; None of one that did, or was seen only once.
 
         Args:
             monitor: the metric that picks the checkpoint.

@@ -51,9 +51,7 @@ def bleu_by_length(
     return centres, values, counts
 
 
-def bleu_by_source_words(
-    predictions: Sequence[Mapping[str, Any]], language: str
-) -> dict[str, list[float]]:
+def bleu_by_source_words(predictions: Sequence[Mapping[str, Any]], language: str) -> dict[str, list[float]]:
     """BLEU of sentences grouped by the words of their source, as results.json keeps it.
 
     Args:

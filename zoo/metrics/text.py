@@ -170,8 +170,8 @@ class TokenizedLowercasedBleu(Bleu):
     """BLEU over normalised, tokenised, lower-cased words, as papers on Multi30k report it.
 
     Moses' rules are applied to the detokenised prediction and to the raw reference alike, so that the score
-    does not depend on a model's own tokens. Text without blanks between words is cut by `bleu_tokenizer`, since
-    Moses' rules would take a sentence for a word.
+    does not depend on a model's own tokens. Text without blanks between words is cut as `bleu_tokenizer`
+    says, since Moses' rules would take a sentence for a word.
 
     Args:
         language: ISO 639 code of the text; the rules for English serve languages that Moses does not know.

@@ -8,7 +8,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics import CaptionMatch, CorpusScore, WrongAnswers, caption_metrics, signed_language, text_metrics
+from zoo.metrics import (
+    CaptionMatch,
+    CorpusScore,
+    WrongAnswers,
+    caption_metrics,
+    signed_language,
+    text_metrics,
+)
 from zoo.metrics.text import SummedScore
 from zoo.runs.comparison.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items

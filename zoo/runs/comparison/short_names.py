@@ -27,8 +27,8 @@ class RowName(NamedTuple):
 def short_names(rows: Sequence[RowName]) -> list[str]:
     """A name for each row that is not longer than `LONGEST`; what is short enough, or a path, stays.
 
-    Of a long one the overrides that the fewest rows share come first, by the last word of their keys, and what
-    has no room is counted: `input_feeding=false,dropout=0.3 … +4`. Two rows may get one name.
+    Of a long one the overrides that the fewest rows share come first, by the last word of their keys, and
+    what has no room is counted: `input_feeding=false,dropout=0.3 … +4`. Two rows may get one name.
     """
     shared = Counter(word for row in rows for word in row.typed)
     several = len({row.recipe for row in rows}) > 1
