@@ -43,7 +43,8 @@ class Progress(RichProgressBar):
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the estimate; says where a short training would leave no curve of its loss."""
         super().on_train_start(trainer, pl_module)
-        steps, every = trainer.estimated_stepping_batches, trainer.log_every_n_steps
+        steps = trainer.estimated_stepping_batches
+        every = trainer.log_every_n_steps  # type: ignore[attr-defined]
         if trainer.loggers and trainer.is_global_zero and steps < every:
             log.info(
                 "train/loss is logged every %d steps and this training has %.0f, so it is never logged: take "

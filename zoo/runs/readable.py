@@ -2,7 +2,7 @@
 
 import math
 
-_SMALL, _LARGE, _HUGE = 1e-3, 1e4, 1e12
+_SMALL, _LARGE, _HUGE = 1e-3, 1e4, 1e7
 
 
 def readable(value: float) -> str:
