@@ -2,7 +2,7 @@
 
 import math
 
-_SMALL, _LARGE, _HUGE = 1e-3, 1e4, 1e7
+_SMALL, _LARGE, _HUGE = 1e-3, 1e4, 1e6
 
 
 def readable(value: float) -> str:
