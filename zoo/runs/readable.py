@@ -2,7 +2,8 @@
 
 import math
 
-_SMALL, _LARGE, _HUGE = 1e-3, 1e4, 1e6
+_SMALL, _LARGE = 1e-3, 1e4
+_LONGEST = 12
 
 
 def readable(value: float) -> str:
@@ -10,8 +11,8 @@ def readable(value: float) -> str:
 
     A share of 7e-10 is 0.0000 to a reader; results.json and metrics.csv have all digits.
     """
-    if not math.isfinite(value) or abs(value) >= _HUGE:
-        return f"{value:.4g}"
-    if abs(value) >= _LARGE:
-        return f"{value:,.0f}"
-    return f"{value:z.4f}" if 0 < abs(value) < _SMALL else f"{value:.4g}"
+    if 0 < abs(value) < _SMALL:
+        return f"{value:z.4f}"
+    whole = f"{value:,.0f}"
+    readable_whole = math.isfinite(value) and abs(value) >= _LARGE and len(whole) <= _LONGEST
+    return whole if readable_whole else f"{value:.4g}"
