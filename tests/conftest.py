@@ -43,11 +43,24 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., int]]:
+def logging_kept(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """What a run does to the logging and the warnings of its process is undone."""
+    monkeypatch.setattr(warnings, "formatwarning", warnings.formatwarning)
+    monkeypatch.setattr(logging, "raiseExceptions", logging.raiseExceptions)
+    root, handlers, level = logging.getLogger(), logging.getLogger().handlers[:], logging.getLogger().level
+    with warnings.catch_warnings():
+        yield
+    for handler in root.handlers:
+        handler.close()
+    root.handlers[:] = handlers
+    root.setLevel(level)
+    logging.captureWarnings(False)
+
+
+@pytest.fixture
+def start(runs: Path, monkeypatch: pytest.MonkeyPatch, logging_kept: None) -> Iterator[Callable[..., int]]:
     """Runs `train.py` with a command line, in this process; what it did to the process is undone."""
     import train  # here, because it takes seconds and few tests need it
-
-    root, handlers, level = logging.getLogger(), logging.getLogger().handlers[:], logging.getLogger().level
 
     def run(*line: str) -> int:
         where = [] if {"--frozen", "--weights"} & set(line) else [f"paths.runs_dir={runs}"]
@@ -61,11 +74,6 @@ def start(runs: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...,
     monkeypatch.setenv("PL_GLOBAL_SEED", "0")
     monkeypatch.setenv("PL_SEED_WORKERS", "0")
     yield run
-    for handler in root.handlers:
-        handler.close()
-    root.handlers[:] = handlers
-    root.setLevel(level)
-    logging.captureWarnings(False)
     GlobalHydra.instance().clear()
 
 

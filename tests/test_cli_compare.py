@@ -70,8 +70,10 @@ def test_the_language_is_the_runs_own(runs: Path) -> None:
     assert "give --language" in _fails(first, second, "--metric", "bleu_tok_lc")
     given = _zoo(first, second, "--metric", "bleu_tok_lc", "--language", "de")
     assert "|moses:de-" in given.stdout
-    assert "--language changes bleu_tok_lc alone" in _fails(
-        first, second, "--metric", "bleu", "--language", "de"
+    characters = _zoo(first, second, "--metric", "bleu", "--language", "th")
+    assert "|tok:char|" in characters.stdout
+    assert "--language changes bleu and bleu_tok_lc alone" in _fails(
+        first, second, "--metric", "chrf", "--language", "de"
     )
 
 

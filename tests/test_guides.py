@@ -57,3 +57,16 @@ def test_a_matrix_of_the_guide_has_its_cells(conf: Path) -> None:
         ["attention=general", "selection=hard"],
     ]
     assert {job.config["experiment"] for job in jobs} == {"reverse"}
+
+
+def test_a_recipe_for_ones_own_text_is_picked_by_a_metric_that_moves(conf: Path) -> None:
+    """BLEU of short sentences may be 0 from the first validation to the last."""
+    guide = (PROJECT / "docs" / "own-data.md").read_text(encoding="utf-8")
+    lines = re.findall(r"experiment=\S+ data=parallel [^`]*", guide)
+    lines += re.findall(r"python train\.py (data=parallel .*)", guide)
+    assert len(lines) >= 3
+    for line in lines:
+        words = line.replace("[...]", "[a,b]").split()
+        config = _composed(conf, *words)
+        assert config["task"]["monitor"] == "val/chrf", line
+        assert config["callbacks"]["best"]["_target_"] == "zoo.callbacks.BestCheckpoint"

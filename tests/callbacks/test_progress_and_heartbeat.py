@@ -3,16 +3,20 @@
 import json
 import logging
 import re
+import warnings
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 import rich
+import rich.console
 from fake_task import FakeTask, Fit
 from lightning.pytorch.callbacks import ModelCheckpoint, Timer
+from lightning.pytorch.loggers import CSVLogger
 
 from zoo.callbacks import Heartbeat, Progress, StepAxis, Throughput, pace
 from zoo.callbacks import progress as module
+from zoo.runs.report import KNOWN_WARNINGS
 from zoo.runs.status import StatusFile
 
 
@@ -26,8 +30,8 @@ def test_every_validation_is_one_line_and_no_terminal_means_no_flood(
     with caplog.at_level(logging.INFO, logger=module.__name__):
         fit(FakeTask(), [StepAxis(), Progress()], enable_progress_bar=True)
     assert _messages(caplog) == [
-        "step 4  epoch 0  val/score 4  val/tf_loss 1.5",
-        "step 8  epoch 1  val/score 8  val/tf_loss 1.5",
+        "step 4  epoch 0  val/score 4  tf_loss 1.5",
+        "step 8  epoch 1  val/score 8  tf_loss 1.5",
     ]
     assert "\r" not in capsys.readouterr().out
 
@@ -45,7 +49,53 @@ def test_the_metric_that_picks_comes_first_and_an_untrained_model_is_no_news(
             num_sanity_val_steps=1,
             max_epochs=1,
         )
-    assert _messages(caplog) == ["step 4  epoch 0  val/tf_loss 1.5  val/score 4"]
+    assert _messages(caplog) == ["step 4  epoch 0  val/tf_loss 1.5  score 4"]
+
+
+class Measured(FakeTask):
+    """Measures more than fits into a line."""
+
+    telling = ("chrf", "bleu_4", "exact_match")
+
+    def on_validation_epoch_end(self) -> None:
+        values = {"chrf": 12345.678, "bleu_4": 7.855e-10, "exact_match": 0.06667, "tf_loss": 1.5}
+        self.log_dict({f"val/{name}": value for name, value in values.items()})
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        (80, "step 4  epoch 0  val/chrf 12,346  bleu_4 0.0000  exact_match 0.06667"),
+        (60, "step 4  epoch 0  val/chrf 12,346  bleu_4 0.0000"),
+        (20, "step 4  epoch 0  val/chrf 12,346"),
+    ],
+)
+def test_a_validation_is_said_by_what_says_most_as_far_as_it_fits(
+    fit: Fit,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    columns: int,
+    said: str,
+) -> None:
+    monkeypatch.setattr(module, "get_console", lambda: rich.console.Console(width=columns))
+    with caplog.at_level(logging.INFO, logger=module.__name__):
+        fit(Measured(), [StepAxis(), Progress()], enable_progress_bar=True, max_epochs=1)
+    assert _messages(caplog) == [said]
+
+
+@pytest.mark.parametrize(("every", "lines"), [(20, 1), (8, 0)])
+def test_a_training_too_short_to_log_its_loss_is_said(
+    fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture, every: int, lines: int
+) -> None:
+    logger = CSVLogger(tmp_path)
+    with caplog.at_level(logging.INFO, logger=module.__name__), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for message in KNOWN_WARNINGS:
+            warnings.filterwarnings("ignore", message)
+        fit(FakeTask(), [Progress()], [logger], enable_progress_bar=True, log_every_n_steps=every)
+    assert sum("trainer.log_every_n_steps" in line for line in _messages(caplog)) == lines
+    logged = Path(logger.log_dir, "metrics.csv").read_text(encoding="utf-8").splitlines()[0]
+    assert ("train/loss" in logged.split(",")) == (not lines)
 
 
 def test_without_a_terminal_lines_say_speed_and_time_left(

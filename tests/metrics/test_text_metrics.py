@@ -218,7 +218,7 @@ def test_bleu_by_length_refuses_what_does_not_fit() -> None:
 def test_bleu_by_source_words() -> None:
     item = {"input": "a b c", "references": ["x y z w"], "prediction": "x y z w"}
     longer = {"input": "a " * 30, "references": ["x y z w"], "prediction": "w"}
-    assert bleu_by_source_words([longer, item, item]) == {
+    assert bleu_by_source_words([longer, item, item], "de") == {
         "mean_length": [3.0, 30.0],
         "bleu": [pytest.approx(100.0), pytest.approx(0.0)],
         "sentences": [2.0, 1.0],

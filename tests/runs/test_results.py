@@ -167,6 +167,7 @@ def test_every_field(tmp_path: Path) -> None:
         signatures={"bleu": "nrefs:1"},
         seconds_of_test=0.5,
         data={"test": {"pairs": 3, "truncated": 1}},
+        monitor_unchanged={"validations": 5, "instead": "val/chrf"},
     )
     assert "bleu_by_source_words" not in written
     write_results(tmp_path, written)
@@ -193,6 +194,7 @@ def test_every_field(tmp_path: Path) -> None:
         "step": 120,
         "metric": "val/bleu",
         "value": 31.5,
+        "monitor_unchanged": {"validations": 5, "instead": "val/chrf"},
     }
     assert read["test"] == {"bleu": 30.0}
     assert read["test_unseen"] == {"bleu": 20.0}

@@ -2,6 +2,7 @@
 
 from zoo.callbacks.alignments import AlignmentFigures
 from zoo.callbacks.averaging import CheckpointAveraging
+from zoo.callbacks.best_checkpoint import BestCheckpoint
 from zoo.callbacks.captions import CaptionFigures
 from zoo.callbacks.compiling import Compiling
 from zoo.callbacks.divergence import Diverged, DivergenceGuard
@@ -20,6 +21,7 @@ from zoo.callbacks.throughput import Throughput
 
 __all__ = [
     "AlignmentFigures",
+    "BestCheckpoint",
     "CaptionFigures",
     "CaptionTable",
     "CheckpointAveraging",

@@ -12,8 +12,12 @@ from rich import get_console
 from rich.progress import BarColumn
 
 from zoo.callbacks.pace import Pace
+from zoo.runs.readable import readable
 
 log = logging.getLogger(__name__)
+
+_TIME = 11
+"""Columns that the time takes before a line on a terminal."""
 
 
 class Progress(RichProgressBar):
@@ -37,8 +41,16 @@ class Progress(RichProgressBar):
         self._shown: dict[str, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Starts the estimate."""
+        """Starts the estimate; says where a short training would leave no curve of its loss."""
         super().on_train_start(trainer, pl_module)
+        steps = trainer.estimated_stepping_batches
+        every = trainer.log_every_n_steps  # type: ignore[attr-defined]
+        if trainer.loggers and trainer.is_global_zero and steps < every:
+            log.info(
+                "train/loss is logged every %d steps and this training has %.0f, so it is never logged: take "
+                "trainer.log_every_n_steps=1 to have it",
+                *(every, steps),
+            )
         self._pace.start(trainer)
         self._last_line = time.monotonic()
 
@@ -74,15 +86,21 @@ class Progress(RichProgressBar):
             log.info("test set %d: %d/%.0f batches", dataloader_idx, batch_idx + 1, total)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Says how the validation went, the metric that picks the checkpoint first."""
+        """Says how the validation went in one line, the metric that picks the checkpoint first.
+
+        Behind it stand the metrics that say most, as far as they fit; metrics.csv has all of them.
+        """
         super().on_validation_end(trainer, pl_module)
         if trainer.sanity_checking or not trainer.is_global_zero:
             return
         monitor = getattr(trainer.checkpoint_callback, "monitor", None)
-        values = {name: v for name, v in trainer.callback_metrics.items() if name.startswith("val/")}
-        names = sorted(values, key=lambda name: (name != monitor, name))
-        shown = "  ".join(f"{name} {float(values[name]):.4g}" for name in names)
-        log.info("step %d  epoch %d  %s", trainer.global_step, trainer.current_epoch, shown)
+        values = {name: float(v) for name, v in trainer.callback_metrics.items() if name.startswith("val/")}
+        telling = [f"val/{name}" for name in getattr(pl_module, "telling", ())] or sorted(values)
+        names = [name for name in dict.fromkeys((monitor, *telling)) if name in values]
+        said = [f"step {trainer.global_step}", f"epoch {trainer.current_epoch}"]
+        said += [f"{name} {readable(values[name])}" for name in names[:1]]
+        said += [f"{name.removeprefix('val/')} {readable(values[name])}" for name in names[1:]]
+        log.info("%s", _fitting(said))
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
         """What stands behind the bar; made anew twice a second: reading waits for the device."""
@@ -120,3 +138,14 @@ class Progress(RichProgressBar):
             return False
         self._last_line = now
         return True
+
+
+def _fitting(parts: list[str]) -> str:
+    """As many of the parts of a line as fit; the first three always stand there."""
+    console = get_console()
+    room = console.width - _TIME * console.is_terminal
+    line = "  ".join(parts[:3])
+    for part in parts[3:]:
+        if len(longer := f"{line}  {part}") <= room:
+            line = longer
+    return line

@@ -1,6 +1,7 @@
 """Metrics whose states are sums: the same result for any batch size and number of processes."""
 
 from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, AlignmentSharpness
+from zoo.metrics.bleu_tokens import bleu_tokenizer, signed_language
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
 from zoo.metrics.captions import (
     CaptionBleu,
@@ -53,10 +54,12 @@ __all__ = [
     "WrongAnswers",
     "bleu_by_length",
     "bleu_by_source_words",
+    "bleu_tokenizer",
     "caption_metrics",
     "caption_scores",
     "constant_caption",
     "coverage_metrics",
     "mode_of",
+    "signed_language",
     "text_metrics",
 ]

@@ -11,7 +11,11 @@ _EDGES = (8, 11, 14, 17, 20, 24)  # source words
 
 
 def bleu_by_length(
-    lengths: Sequence[int], predictions: Sequence[str], references: References, edges: Sequence[int]
+    lengths: Sequence[int],
+    predictions: Sequence[str],
+    references: References,
+    edges: Sequence[int],
+    language: str = "",
 ) -> tuple[list[float], list[float], list[int]]:
     """BLEU of sentences grouped by the length of their source, the figure of Bahdanau et al. 2015.
 
@@ -20,6 +24,7 @@ def bleu_by_length(
         predictions: detokenised text.
         references: for each prediction its raw references.
         edges: increasing; `[10, 20]` makes the groups `length < 10`, `10 <= length < 20` and `20 <= length`.
+        language: ISO 639 code of the text, see `Bleu`.
 
     Returns:
         The mean length, the BLEU and the number of sentences of each group that has any.
@@ -33,7 +38,7 @@ def bleu_by_length(
         raise ValueError(f"{len(lengths)} lengths but {len(predictions)} predictions")
     if any(low >= high for low, high in pairwise(edges)):
         raise ValueError(f"edges must increase, got {list(edges)}")
-    bleu = Bleu()
+    bleu = Bleu(language)
     groups: dict[int, list[int]] = {}
     for number, length in enumerate(lengths):
         groups.setdefault(bisect_right(edges, length), []).append(number)
@@ -46,11 +51,12 @@ def bleu_by_length(
     return centres, values, counts
 
 
-def bleu_by_source_words(predictions: Sequence[Mapping[str, Any]]) -> dict[str, list[float]]:
+def bleu_by_source_words(predictions: Sequence[Mapping[str, Any]], language: str) -> dict[str, list[float]]:
     """BLEU of sentences grouped by the words of their source, as results.json keeps it.
 
     Args:
         predictions: items with `input`, `references` and `prediction`.
+        language: ISO 639 code of the predictions, see `Bleu`.
 
     Returns:
         `mean_length`, `bleu` and `sentences`, each a list with an entry for every group that has sentences.
@@ -60,5 +66,6 @@ def bleu_by_source_words(predictions: Sequence[Mapping[str, Any]]) -> dict[str, 
         [item["prediction"] for item in predictions],
         [item["references"] for item in predictions],
         _EDGES,
+        language,
     )
     return {"mean_length": means, "bleu": values, "sentences": [float(count) for count in counts]}

@@ -18,6 +18,7 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 from torchmetrics import Metric
 
+from zoo.metrics.bleu_tokens import bleu_tokenizer, is_cut_at_blanks
 from zoo.text import check_language
 
 References = Sequence[Sequence[str]]
@@ -147,25 +148,30 @@ class CorpusScore(Metric):
 
 
 class Bleu(CorpusScore):
-    """BLEU (Papineni et al. 2002) by sacreBLEU (Post 2018): 13a tokens, cased.
+    """BLEU (Papineni et al. 2002) by sacreBLEU (Post 2018): cased, tokens as `bleu_tokenizer` says.
 
     It is 0 when no n-gram of some order could match at all, as in a few very short sentences.
     """
 
-    def __init__(self, scorer: BLEU | None = None) -> None:
+    def __init__(self, language: str = "", scorer: BLEU | None = None) -> None:
         """Sets up the metric.
 
         Args:
+            language: ISO 639 code of the text; 13a tokens where it is empty, or has blanks between words.
             scorer: another variant of sacreBLEU's.
         """
-        super().__init__(scorer or BLEU(), size=2 + 2 * MAX_NGRAM_ORDER)
+        super().__init__(
+            scorer or BLEU(tokenize=bleu_tokenizer(language)),
+            size=2 + 2 * MAX_NGRAM_ORDER,
+        )
 
 
 class TokenizedLowercasedBleu(Bleu):
     """BLEU over normalised, tokenised, lower-cased words, as papers on Multi30k report it.
 
     Moses' rules are applied to the detokenised prediction and to the raw reference alike, so that the score
-    does not depend on a model's own tokens.
+    does not depend on a model's own tokens. Text without blanks between words is cut as `bleu_tokenizer`
+    says, since Moses' rules would take a sentence for a word.
 
     Args:
         language: ISO 639 code of the text; the rules for English serve languages that Moses does not know.
@@ -176,16 +182,20 @@ class TokenizedLowercasedBleu(Bleu):
 
     def __init__(self, language: str) -> None:
         check_language(language)
-        super().__init__(BLEU(tokenize="none", lowercase=True, force=True))  # force: tokenised on purpose
+        self._by_moses = is_cut_at_blanks(language)
+        tokenizer = "none" if self._by_moses else bleu_tokenizer(language)
+        # force: tokenised on purpose
+        super().__init__(scorer=BLEU(tokenize=tokenizer, lowercase=True, force=self._by_moses))
         self._language = language
 
     @property
     def signature(self) -> str:
-        """The signature, with who tokenised."""
-        return f"{super().signature}|moses:{self._language}-{version('sacremoses')}"
+        """The signature, with the language, and who tokenised."""
+        moses = f"moses:{self._language}-{version('sacremoses')}"
+        return f"{super().signature}|{moses if self._by_moses else f'language:{self._language}'}"
 
     def _prepare(self, text: str) -> str:
-        return _moses(text, self._language)
+        return _moses(text, self._language) if self._by_moses else text
 
 
 class Chrf(CorpusScore):
@@ -245,7 +255,7 @@ def text_metrics(language: str = "") -> dict[str, Metric]:
     Args:
         language: ISO 639 code; empty for text of no language, which has no `bleu_tok_lc`.
     """
-    metrics: dict[str, Metric] = {"bleu": Bleu(), "chrf": Chrf(), "exact_match": ExactMatch()}
+    metrics: dict[str, Metric] = {"bleu": Bleu(language), "chrf": Chrf(), "exact_match": ExactMatch()}
     if language:
         metrics["bleu_tok_lc"] = TokenizedLowercasedBleu(language)
     return metrics

@@ -27,6 +27,8 @@ from zoo.spec import DataSpec
 FORMAT = 1
 _BEST = Path("checkpoints") / "best.ckpt"
 _TRAINING_ONLY = ("optimizer_states", "lr_schedulers", "loops", "trained_weights")
+_PICKERS = ("BestCheckpoint", "ModelCheckpoint")
+"""Beginnings of the keys under which callbacks that pick a checkpoint keep their state, now and before."""
 
 
 class CheckpointError(ValueError):
@@ -239,6 +241,6 @@ def _load(path: Path) -> Any:
 
 def _monitor(callbacks: Mapping[str, Any]) -> str | None:
     for name, state in callbacks.items():
-        if name.startswith("ModelCheckpoint") and state.get("monitor") is not None:
+        if name.startswith(_PICKERS) and state.get("monitor") is not None:
             return str(state["monitor"])
     return None

@@ -23,7 +23,7 @@ from zoo.config.problems import ConfigError
 from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
 from zoo.figures.png import png
-from zoo.metrics import bleu_by_source_words
+from zoo.metrics import bleu_by_source_words, signed_language
 from zoo.reading import read_json
 from zoo.runs.comparison.names import label, special
 from zoo.runs.files import write_bytes, write_json
@@ -62,7 +62,8 @@ def publish(runs: Sequence[Path], project: Path) -> None:
             results["learning_curve"] = _validation_curve(trained / "metrics.csv", metric)
         if "bleu_tok_lc" in results.get("test", {}) and "bleu_by_source_words" not in results:
             predictions = read_predictions(run / "predictions.jsonl")  # an earlier version's run
-            results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"])
+            language = signed_language(results.get("signatures", {}).get("bleu_tok_lc", ""))
+            results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"], language)
         write_json(project / "results" / results["experiment"] / _file_name(results), results)
     kept = published(project / "results")
     write_pages(project, kept)

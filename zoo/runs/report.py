@@ -5,7 +5,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -15,10 +15,13 @@ from rich import get_console
 from rich.logging import RichHandler
 from rich.table import Table
 
+from zoo.runs.readable import readable
+
 KNOWN_WARNINGS = (
     r"It is recommended to use `self\.log\(.*sync_dist=True",  # metrics have been summed over all processes
     r"Found \d+ module\(s\) in eval mode",  # encoders that do not learn stay as they were published
     r"Checkpoint directory .* exists and is not empty",  # as it should be when a run goes on
+    r"The number of training batches .* is smaller than the logging interval",  # `Progress` says it
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 with torch 2.15
 )
 """What libraries warn of, and why a run need not."""
@@ -60,6 +63,7 @@ def log_to(path: Path) -> None:
     logging.basicConfig(level=logging.INFO, handlers=handlers, format="%(message)s", force=True)
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # or every handler, also of libraries, prints a traceback for every line
+    warnings.formatwarning = _without_path
     # Lightning prints by itself, and mostly what this log says in its own words.
     for name in ("lightning", "lightning.pytorch", "lightning.fabric"):
         library = logging.getLogger(name)
@@ -70,6 +74,17 @@ def log_to(path: Path) -> None:
         warnings.filterwarnings("ignore", message)
 
 
+def _without_path(
+    message: Warning | str, category: type[Warning], filename: str, lineno: int, line: str | None = None
+) -> str:
+    """A library's warning in one line that names the library; of other code also file and line."""
+    text = " ".join(str(message).split())
+    parts = Path(filename).parts
+    if "site-packages" not in parts[:-1]:
+        return f"{filename}:{lineno}: {category.__name__}: {text}"
+    return f"{Path(parts[parts.index('site-packages') + 1]).stem}: {category.__name__}: {text}"
+
+
 def _is_standard_error(path: Path) -> bool:
     """Whether what a process says ends up in this very file, as that of a sweep's job does."""
     try:
@@ -78,21 +93,39 @@ def _is_standard_error(path: Path) -> bool:
         return False
 
 
-def print_results(results: Mapping[str, Any], folder: Path) -> None:
-    """One table: every metric of every split, the time, and where everything lies."""
+def print_results(
+    results: Mapping[str, Any],
+    folder: Path,
+    *,
+    telling: Sequence[str] = (),
+    controls: Collection[str] = (),
+) -> None:
+    """The metrics of every split, the controls below, the time, and where everything lies.
+
+    Args:
+        results: what results.json says.
+        folder: the run's.
+        telling: the metrics that say most, the best first.
+        controls: names of what answers without the model scored: a line for each control, with the metrics
+            that say most. results.json has the others.
+    """
     splits = [name for name in results if name == "val" or name.startswith("test")]
     splits = [name for name in splits if isinstance(results[name], Mapping)]
     table = Table(title=f"{results['name']}, seed {results['seed']}", title_justify="left")
     table.add_column("metric")
     for split in splits:
         table.add_column(split, justify="right")
-    for metric in dict.fromkeys(metric for split in splits for metric in results[split]):
-        values = (results[split].get(metric) for split in splits)
-        table.add_row(metric, *("" if value is None else f"{value:.4g}" for value in values))
+    measured = dict.fromkeys(metric for split in splits for metric in results[split])
+    first = [metric for metric in telling if metric in measured]
+    for metric in dict.fromkeys([*first, *measured]):
+        if metric not in controls:
+            values = (results[split].get(metric) for split in splits)
+            table.add_row(metric, *("" if value is None else readable(value) for value in values))
     best = results["checkpoint"]
     speed = ", ".join(f"{value:,.0f} {name}/s" for name, value in results["per_second"].items())
     notes = {
-        "checkpoint": f"{best['file']}: {best['metric']} {best['value']:.4g} at step {best['step']}",
+        **_of_controls(results.get("test") or {}, telling, controls),
+        "checkpoint": f"{best['file']}: {best['metric']} {readable(best['value'])} at step {best['step']}",
         "training": f"{timedelta(seconds=round(results['seconds']))}, {speed}",
         **(
             {"test": str(timedelta(seconds=round(results["seconds_of_test"])))}
@@ -106,3 +139,16 @@ def print_results(results: Mapping[str, Any], folder: Path) -> None:
     console.print(table)
     for name, note in notes.items():
         console.print(f"{name:<12}{note}", soft_wrap=True, highlight=False)
+
+
+def _of_controls(
+    values: Mapping[str, float], telling: Sequence[str], controls: Collection[str]
+) -> dict[str, str]:
+    """What each control scored, by its name."""
+    found: dict[str, list[str]] = {}
+    for metric in telling:
+        for name in controls:
+            if name.endswith(f"_{metric}") and name in values:
+                said = f"{metric} {readable(values[name])}"
+                found.setdefault(name.removesuffix(f"_{metric}"), []).append(said)
+    return {name: ", ".join(said) for name, said in found.items()}

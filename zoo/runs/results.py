@@ -67,6 +67,7 @@ def results(
     trained_on: Mapping[str, Any] | None = None,
     predictions: Sequence[Mapping[str, Any]] = (),
     data: Mapping[str, Mapping[str, float]] | None = None,
+    monitor_unchanged: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Everything that results.json says.
 
@@ -88,8 +89,11 @@ def results(
             results.
         data: for each split how many items there are, how many were left out or cut, and the share of unknown
             words.
+        monitor_unchanged: of a monitor that had one value at every validation how many these were and which
+            metric could take its place.
     """
     metric = checkpoint.metric
+    language = spec.target.language if spec.target else ""
     of_language = bool(predictions) and "test/bleu_tok_lc" in test
     return {
         "experiment": config.get("experiment"),
@@ -101,6 +105,7 @@ def results(
             "step": checkpoint.step,
             "metric": None if metric is None else metric[0],
             "value": None if metric is None else metric[1],
+            **({} if monitor_unchanged is None else {"monitor_unchanged": dict(monitor_unchanged)}),
         },
         **{split: _strip(test, split) for split in test_splits},
         "val": _strip(checkpoint.metrics, "val"),
@@ -117,7 +122,7 @@ def results(
         "vocabulary_hash": spec.vocabulary_hash,
         "config_hash": config_hash(config),
         "signatures": dict(signatures),
-        **({"bleu_by_source_words": bleu_by_source_words(predictions)} if of_language else {}),
+        **({"bleu_by_source_words": bleu_by_source_words(predictions, language)} if of_language else {}),
     }
 
 

@@ -49,6 +49,7 @@ def evaluate(
             + str(error).splitlines()[1].strip()
         ) from error
     test: dict[str, float] = {}
+    controls: set[str] = set()
     seconds = None
     if config["test"]:
         pl.seed_everything(config["seed"], workers=True, verbose=False)
@@ -58,6 +59,7 @@ def evaluate(
         seconds = time.perf_counter() - began
         for split, baseline in task.controls(data).items():
             test |= {f"{split}/{name}": value for name, value in baseline.items()}
+            controls |= baseline.keys()
     if not trainer.is_global_zero:
         return
     splits = data.test_splits if config["test"] else []
@@ -76,6 +78,15 @@ def evaluate(
         signatures=task.signatures,
         predictions=task.predictions.get("test", ()),
         data=data.report,
+        monitor_unchanged=_monitor_unchanged(trainer),
     )
     write_results(folder, measured)
-    print_results(measured, folder)
+    print_results(measured, folder, telling=task.telling, controls=controls)
+
+
+def _monitor_unchanged(trainer: pl.Trainer) -> dict[str, Any] | None:
+    """What results.json says of a monitor that never changed in this training."""
+    unchanged = getattr(trainer.checkpoint_callback, "unchanged", None)
+    if unchanged is None:
+        return None
+    return {"validations": unchanged.validations, "instead": unchanged.instead}

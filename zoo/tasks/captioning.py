@@ -151,6 +151,7 @@ class CaptioningTask(WritingTask):
         *("rouge_l", "cider_d", "exact_match", "tf_loss", "tf_perplexity"),
         *("pointing_accuracy", "pointing_uniform", "pointing_centre", "pointing_random", "pointing_counted"),
     )
+    telling = ("cider_d", "rouge_l", "bleu_4", "pointing_accuracy", "exact_match", "tf_perplexity")
     network: Captioner
 
     def __init__(

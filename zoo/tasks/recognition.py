@@ -86,6 +86,7 @@ class RecognitionTask(Task):
 
     batch_type = ImageBatch
     validated = ("error", "error_1_sample", "loss", "saturation")
+    telling = ("error", "loss")
 
     def __init__(
         self,

@@ -35,6 +35,8 @@ class Task(pl.LightningModule, ABC):
     Attributes:
         batch_type: what it takes.
         validated: names of all that its validations may measure.
+        telling: those that say most, the best first: shown where there is room for a few, and proposed as the
+            monitor in place of one that never changes.
         scores: by split, its metrics.
         terms: of the newest training step's loss, `loss` among them, without gradients.
         predictions: by split, one mapping for each item with its number as `id`, in the data's order once the
@@ -48,6 +50,7 @@ class Task(pl.LightningModule, ABC):
 
     batch_type: ClassVar[type]
     validated: ClassVar[tuple[str, ...]]
+    telling: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self,

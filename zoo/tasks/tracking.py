@@ -112,6 +112,7 @@ class TrackingTask(Task):
 
     batch_type = CatchBatch
     validated = ("catch_rate", "catch_rate_standard_error", "saturation")
+    telling = ("catch_rate",)
 
     def __init__(
         self,

@@ -167,6 +167,7 @@ class TranslationTask(WritingTask):
         *("alignment_accuracy", "alignment_entropy", "alignment_normalised_entropy", "alignment_sharpness"),
         *("tf_loss", "tf_perplexity"),
     )
+    telling = ("chrf", "bleu", "exact_match", "tf_perplexity")
 
     def __init__(
         self,

@@ -11,6 +11,7 @@ from zoo.config.flat import flat
 from zoo.reading import read_yaml
 from zoo.runs.comparison.names import label, special
 from zoo.runs.comparison.runs import Run
+from zoo.runs.comparison.short_names import RowName, short_names
 from zoo.runs.results import hashed_config
 
 _SHORT = 6
@@ -32,6 +33,7 @@ class Group:
         runs: in order of their seeds.
         settings: what the configuration says where the groups of a comparison differ, by key.
         names: what else it may be called: each of several words, and all that was typed for a run.
+        short: the label where there is little room; no two groups share one either.
         repeated: further runs of its seeds, which count in no mean.
     """
 
@@ -39,6 +41,7 @@ class Group:
     runs: tuple[Run, ...]
     settings: Mapping[str, str] = field(default_factory=dict)
     names: frozenset[str] = frozenset()
+    short: str = ""
     repeated: tuple[Run, ...] = ()
 
     @property
@@ -81,12 +84,14 @@ def group(runs: Sequence[Run]) -> list[Group]:
                 if run is not one
             )
         )
-    names = _names([(*of, *more) for of, more in zip(counted, repeated, strict=True)])
-    labels = _told_apart([" or ".join(dict.fromkeys(of.values())) for of in names], list(together))
+    everyone = [(*of, *more) for of, more in zip(counted, repeated, strict=True)]
+    names, keys = _names(everyone), list(together)
+    labels = _told_apart([" or ".join(dict.fromkeys(of.values())) for of in names], keys)
+    shorts = _told_apart(_short_names(labels, everyone), keys)
     return [
-        Group(label, of, settings, frozenset({*typed, *typed.values()}), more)
-        for label, of, settings, typed, more in zip(
-            labels, counted, _varying(counted), names, repeated, strict=True
+        Group(label, of, settings, frozenset({short, *typed, *typed.values()}), short, more)
+        for label, short, of, settings, typed, more in zip(
+            labels, shorts, counted, _varying(counted), names, repeated, strict=True
         )
     ]
 
@@ -123,8 +128,7 @@ def _names(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
 
     What was typed in all groups tells none apart, and is left out; so is the order in which it was typed.
     """
-    typed = [set(special(run.overrides)) for of in groups for run in of]
-    everywhere = set.intersection(*typed) if len(groups) > 1 else set()
+    everywhere = _typed_everywhere(groups) if len(groups) > 1 else set()
     recipes = {run.results.get("experiment") for of in groups for run in of}
     only = recipes.pop() if len(recipes) == 1 else ""
     return [
@@ -136,6 +140,22 @@ def _names(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
         }
         for of in groups
     ]
+
+
+def _typed_everywhere(groups: Sequence[Sequence[Run]]) -> set[str]:
+    """The overrides that can change a result and were typed for every run."""
+    return set.intersection(*(set(special(run.overrides)) for of in groups for run in of))
+
+
+def _short_names(labels: Sequence[str], groups: Sequence[Sequence[Run]]) -> list[str]:
+    """Of each group, by the run for which least was typed."""
+    everywhere = _typed_everywhere(groups)
+    rows = []
+    for whole, of in zip(labels, groups, strict=True):
+        run = min(of, key=lambda run: len(special(run.overrides)))
+        recipe = str(run.results.get("experiment") or run.results.get("name") or "")
+        rows.append(RowName(whole, recipe, {*special(run.overrides)} - everywhere))
+    return short_names(rows)
 
 
 def _label(run: Run, recipe: str | None, typed: Sequence[str]) -> str:

@@ -1,7 +1,6 @@
 """What every test item adds to a score, for each run: what a paired bootstrap draws from."""
 
 import math
-import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -9,7 +8,14 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics import CaptionMatch, CorpusScore, WrongAnswers, caption_metrics, text_metrics
+from zoo.metrics import (
+    CaptionMatch,
+    CorpusScore,
+    WrongAnswers,
+    caption_metrics,
+    signed_language,
+    text_metrics,
+)
 from zoo.metrics.text import SummedScore
 from zoo.runs.comparison.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items
@@ -37,7 +43,7 @@ def scorer_of(metric: str, language: str, *, of_captions: bool) -> SummedScore |
 
     Args:
         metric: its name.
-        language: of the text, for `bleu_tok_lc`.
+        language: of the text, for `bleu` and `bleu_tok_lc`.
         of_captions: whether captions were scored, which match by their tokens.
     """
     if metric == "error":
@@ -51,8 +57,8 @@ def language_of(runs: Sequence[Run]) -> str:
     """The language of the target as the runs were scored; empty when none of them says it."""
     for run in runs:
         signature = str((run.results.get("signatures") or {}).get("bleu_tok_lc", ""))
-        if said := re.search(r"moses:(\w+)", signature):
-            return said[1]
+        if language := signed_language(signature):
+            return language
     return ""
 
 

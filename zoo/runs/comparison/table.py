@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from io import StringIO
 from typing import NamedTuple
@@ -158,7 +159,11 @@ def left_out(runs: Sequence[Run]) -> list[str]:
 
 
 def print_table(comparison: Comparison) -> None:
-    """Prints the table: on a terminal in as many parts as it needs; else a line for each row."""
+    """Prints the table: on a terminal in as many parts as it needs; else a line for each row.
+
+    Rows have short names, which `--baseline` takes, too; Markdown, CSV and the page have the whole ones.
+    """
+    comparison = _named_shortly(comparison)
     console = Console()
     if not console.is_terminal:
         console = Console(width=10_000)
@@ -183,6 +188,17 @@ def print_table(comparison: Comparison) -> None:
         lines += ["", f"left out ({len(comparison.left_out)}):", *left_out(comparison.left_out)]
     for line in lines:
         console.print(line, soft_wrap=True, highlight=False, markup=False)
+
+
+def _named_shortly(comparison: Comparison) -> Comparison:
+    """The same comparison of rows with short names."""
+    rows = tuple(
+        replace(row, group=replace(row.group, label=row.group.short or row.group.label))
+        for row in comparison.rows
+    )
+    baseline = comparison.rows.index(comparison.baseline)
+    question = replace(comparison.question, baseline=rows[baseline].group.label)
+    return replace(comparison, rows=rows, question=question)
 
 
 def _parts(first: Column, others: Sequence[Column], width: int) -> list[list[Column]]:

@@ -1,0 +1,66 @@
+"""Names of rows that leave room for numbers beside them."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+from rich.cells import cell_len, set_cell_size
+
+LONGEST = 50
+"""Columns of a name on a terminal; a third of a wide one."""
+
+
+class RowName(NamedTuple):
+    """What a row is called.
+
+    Attributes:
+        whole: its name with all that was typed.
+        recipe: the recipe, or the name of its runs; empty where it is known by a path alone.
+        typed: overrides that were not typed in every row.
+    """
+
+    whole: str
+    recipe: str
+    typed: Collection[str]
+
+
+def short_names(rows: Sequence[RowName]) -> list[str]:
+    """A name for each row that is not longer than `LONGEST`; what is short enough, or a path, stays.
+
+    Of a long one the overrides that the fewest rows share come first, by the last word of their keys, and
+    what has no room is counted: `input_feeding=false,dropout=0.3 … +4`. Two rows may get one name.
+    """
+    shared = Counter(word for row in rows for word in row.typed)
+    several = len({row.recipe for row in rows}) > 1
+    names = []
+    for row in rows:
+        if not row.recipe or cell_len(row.whole) <= LONGEST:
+            names.append(row.whole)
+            continue
+        typed = sorted(row.typed, key=lambda word: (shared[word], word))
+        names.append(_fitting(([row.recipe] if several or not typed else []) + _by_last_words(typed)))
+    return names
+
+
+def _by_last_words(typed: Sequence[str]) -> list[str]:
+    """Overrides without the groups that their keys lie in, as long as no two become one."""
+    shorter = []
+    for word in typed:
+        key, equals, value = word.partition("=")
+        shorter.append(f"{key.rpartition('.')[2]}{equals}{value}")
+    keys = Counter(word.partition("=")[0] for word in shorter)
+    return [
+        short if keys[short.partition("=")[0]] == 1 else word
+        for short, word in zip(shorter, typed, strict=True)
+    ]
+
+
+def _fitting(parts: Sequence[str]) -> str:
+    """The first parts, as many as there is room for, and how many there are behind."""
+    for number in range(len(parts), 0, -1):
+        more = f" … +{len(parts) - number}" if number < len(parts) else ""
+        name = f"{','.join(parts[:number])}{more}"
+        if cell_len(name) <= LONGEST:
+            return name
+    more = f"… +{len(parts) - 1}" if len(parts) > 1 else "…"
+    return f"{set_cell_size(parts[0], LONGEST - cell_len(more))}{more}"
