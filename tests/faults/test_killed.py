@@ -67,6 +67,13 @@ NAMES = {
     "epoch": "at the end of an epoch",
     "test": "in the test",
 }
+SINCE = f"the steps since the last save: at most {EVERY}"
+LOST = {
+    "setup": "nothing: 0 steps",
+    "first": f"the steps so far: at most {EVERY}",
+    "test": "nothing: 0 steps",
+}
+"""What else it costs."""
 
 
 @pytest.fixture(scope="module")
@@ -169,12 +176,13 @@ def test_killed(
         lost = steps_begun(folder) - step_saved(folder)
         assert 0 <= lost <= (EVERY if phase != "test" else 0)
         line = ["--frozen", str(folder / "config.yaml"), "--resume"]
-        count(phase)
     code, said = start(*line)
     assert code == 0, said
     assert_same_run(whole, folder)
     assert StatusFile(folder).read().state is State.FINISHED
     assert not list(folder.rglob("*.tmp"))
+    for phase in LIVES[life]:
+        note(f"SIGKILL {NAMES[phase]}", lost=LOST.get(phase, f"{SINCE}, saved every {EVERY}"))
 
 
 def steps_begun(folder: Path) -> int:
@@ -186,13 +194,3 @@ def steps_begun(folder: Path) -> int:
 def step_saved(folder: Path) -> int:
     last = folder / "checkpoints" / "last.ckpt"
     return int(torch.load(last, weights_only=True)["global_step"]) if last.exists() else 0
-
-
-def count(phase: str) -> None:
-    nothing = phase in ("setup", "test")
-    lost = (
-        "nothing: 0 steps"
-        if nothing
-        else f"the steps since the last save: at most {EVERY}, saved every {EVERY}"
-    )
-    note(f"SIGKILL {NAMES[phase]}", lost=lost)
