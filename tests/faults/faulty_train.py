@@ -1,9 +1,11 @@
 """train.py with an accident: `FAULT=what@where:n python faulty_train.py ...`.
 
-What: a signal's name (SIGKILL, SIGTERM, ...), or `raise`, `nan`, `memory`. Where: `step`, `validation`,
-`test` (batches, counted over the whole run from 1), `epoch` (its end), `write` (the middle of a checkpoint's
-writing) or `setup`. With `FAULT_SEED=s` only the run with that seed has it, with `FAULT_RANK=r` only that
-process of several; what torchrun has started again has none. Every start of a fit is a line in fits.txt.
+What: a signal's name (SIGKILL, SIGTERM, ...), or `raise`, `nan`, `memory`. Where, counted over the whole
+run from 1: `setup`, `batch` (the beginning of a step), `step`, `validation` or `test` (the ends of their
+batches), `begin` and `end` (of a validation), `epoch` (its end), `write` (the middle of a checkpoint's
+writing) or `named` (all of it is written, but not yet under its name). With `FAULT_SEED=s` only the run with
+that seed has it, with `FAULT_RANK=r` only that process of several; what torchrun has started again has none.
+Every start of a fit is a line in fits.txt; a run that ends by itself lists all its places in places.txt.
 """
 
 import io
@@ -22,27 +24,30 @@ import train  # first: it tells the allocator before torch is loaded
 from zoo.runs import checkpoint_io
 
 AGAIN = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
-WHAT, _, PLACE = ("" if AGAIN else os.environ.get("FAULT", "")).partition("@")
-WHERE, _, NUMBER = PLACE.partition(":")
 SEED = os.environ.get("FAULT_SEED")
 RANK = os.environ.get("FAULT_RANK")
+fault = "" if AGAIN else os.environ.get("FAULT", "")
 reached: Counter[str] = Counter()
+places: list[str] = []
 seed: list[int] = []
 
 
-def strikes(where: str) -> bool:
+def strikes(where: str, of: str = "") -> bool:
     reached[where] += 1
+    place = f"{where}:{reached[where]}"
+    places.append(f"{place} {of}".rstrip())
     mine = SEED is None or str(seed[0]) == SEED
     mine &= RANK is None or os.environ.get("LOCAL_RANK", "0") == RANK
-    return bool(WHAT) and mine and where == WHERE and reached[where] == int(NUMBER)
+    return mine and fault.partition("@")[2] == place
 
 
 def strike() -> None:
-    if WHAT == "raise":
+    what = fault.partition("@")[0]
+    if what == "raise":
         raise RuntimeError("an accident")
-    if WHAT == "memory":
+    if what == "memory":
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
-    os.kill(os.getpid(), getattr(signal, WHAT))
+    os.kill(os.getpid(), getattr(signal, what))
 
 
 class Faulty(train.FinalValidation):
@@ -54,16 +59,28 @@ class Faulty(train.FinalValidation):
         if strikes("setup"):
             strike()
 
+    def on_train_batch_start(self, *_: Any) -> None:
+        if strikes("batch"):
+            strike()
+
     def on_train_batch_end(self, trainer: Any, task: Any, outputs: Any, *rest: Any) -> None:
         if strikes("step"):
-            if WHAT == "nan":
+            if fault.startswith("nan"):
                 next(task.parameters()).data.fill_(float("nan"))  # seen in the next step's loss
             else:
                 strike()
         super().on_train_batch_end(trainer, task, outputs, *rest)
 
+    def on_validation_start(self, *_: Any) -> None:
+        if strikes("begin"):
+            strike()
+
     def on_validation_batch_end(self, *_: Any) -> None:
         if strikes("validation"):
+            strike()
+
+    def on_validation_end(self, *_: Any) -> None:  # best.ckpt is not yet written
+        if strikes("end"):
             strike()
 
     def on_test_batch_end(self, *_: Any) -> None:
@@ -82,9 +99,12 @@ def save(checkpoint: Any, file: Any) -> None:
     content = whole.getvalue()
     file.write(content[: len(content) // 2])
     file.flush()
-    if strikes("write"):
+    if strikes("write", Path(file.name).name):
         strike()
     file.write(content[len(content) // 2 :])
+    file.flush()
+    if strikes("named", Path(file.name).name):
+        strike()
 
 
 class Torch:
@@ -102,12 +122,26 @@ original = train.fit_and_test
 def fit_and_test(config: Any, *rest: Any) -> None:
     seed[:] = [config["seed"]]
     original(config, *rest)
+    Path(config["paths"]["run_dir"], "places.txt").write_text("\n".join(places), encoding="utf-8")
 
 
 checkpoint_io.torch = Torch()  # type: ignore[assignment]
 train.FinalValidation = Faulty  # type: ignore[misc]
 train.fit_and_test = fit_and_test
 train.SCRIPT = Path(__file__).resolve()
+
+
+def run_forked(line: list[str], accident: str, said: Path) -> None:
+    """The same in a process that was forked from one that had imported everything."""
+    global fault
+    fault = accident
+    torch.set_num_threads(1)
+    descriptor = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    os.dup2(descriptor, 1)
+    os.dup2(descriptor, 2)
+    sys.argv[:] = [__file__, *line]
+    sys.exit(train.main())
+
 
 if __name__ == "__main__":
     sys.exit(train.main())

@@ -38,7 +38,9 @@ def exit_codes(records: list[dict[str, Any]]) -> list[int]:
     return [record["exit"].get("exit_code", 0) for record in records if record["type"] == "exit"]
 
 
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGUSR1", 143), ("SIGINT", 130)])
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGTERM", 143), ("SIGHUP", 143), ("SIGUSR1", 143), ("SIGINT", 130)]
+)
 def test_asked_to_stop_in_wandb_too(runs: Path, name: str, code: int) -> None:
     ended, said = run(*WANDB, f"paths.runs_dir={runs}", fault=f"{name}@step:10")
     assert ended == code, said

@@ -1,19 +1,16 @@
 """A run that was stopped ends as the one that was not: the same weights and metrics to the last bit."""
 
 import json
-import random
 from pathlib import Path
 
 import pytest
 import torch
 from fault_table import note
-from small_runs import SMALL, assert_same_run, metrics, only_run, resume, run
+from small_runs import SMALL, assert_same_run, only_run, resume, run
 
 from zoo.runs.status import State, StatusFile
 
 pytestmark = pytest.mark.slow
-
-STEPS, EVERY = 24, 3
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +45,6 @@ def _goes_on(folder: Path, whole: Path) -> None:
     assert not list(folder.rglob("*.tmp"))
 
 
-def _steps_begun(folder: Path) -> int:
-    return max((int(row[0]) for row in metrics(folder)), default=0)
-
-
 @pytest.mark.parametrize(
     ("fault", "exit_code", "saved"),
     [
@@ -62,6 +55,10 @@ def _steps_begun(folder: Path) -> int:
         ("SIGTERM@validation:1", 143, 4),
         ("SIGTERM@test:1", 143, 24),
         ("SIGTERM@setup:1", 143, 0),
+        ("SIGHUP@step:6", 143, 6),  # the terminal was closed
+        ("SIGHUP@validation:6", 143, 12),
+        ("SIGHUP@test:1", 143, 24),
+        ("SIGHUP@setup:1", 143, 0),
         ("SIGUSR1@step:5", 143, 5),
         ("SIGUSR1@validation:3", 143, 8),
         ("SIGINT@step:7", 130, 7),
@@ -75,32 +72,9 @@ def test_asked_to_stop(whole: Path, tmp_path: Path, fault: str, exit_code: int, 
     status = StatusFile(folder).read()
     assert (status.state, status.exit_code) == (State.PREEMPTED, exit_code)
     _goes_on(folder, whole)
-    name = {"SIGINT": "Ctrl-C"}.get(fault.partition("@")[0], fault.partition("@")[0])
-    note(name, lost="nothing: 0 steps")
-
-
-_RANDOM = random.Random(2026)
-_STEPS = sorted(_RANDOM.sample(range(1, STEPS + 1), 12))
-_WRITES = sorted(_RANDOM.sample(range(1, 13), 5))
-
-
-@pytest.mark.parametrize(
-    "fault",
-    [
-        *(f"SIGKILL@step:{number}" for number in _STEPS),
-        *(f"SIGKILL@write:{number}" for number in _WRITES),
-        *("SIGKILL@validation:3", "SIGKILL@epoch:2", "SIGKILL@test:1"),
-    ],
-)
-def test_killed_at_a_random_moment(whole: Path, tmp_path: Path, fault: str) -> None:
-    folder, code, step = _stopped(tmp_path, fault)
-    assert code == -9
-    assert StatusFile(folder).read().state is State.KILLED
-    lost = _steps_begun(folder) - step
-    assert 0 <= lost <= EVERY
-    _goes_on(folder, whole)
-    where = "while a checkpoint is written" if "write" in fault else "at a random moment"
-    note(f"SIGKILL {where}", lost=f"the steps since the last save: at most {EVERY}, saved every {EVERY}")
+    name = fault.partition("@")[0]
+    called = {"SIGINT": "Ctrl-C", "SIGHUP": "SIGHUP (a closed terminal)"}
+    note(called.get(name, name), lost="nothing: 0 steps")
 
 
 def test_killed_again_and_again(whole: Path, tmp_path: Path) -> None:

@@ -190,8 +190,8 @@ class TestInterruption:
 
     @pytest.mark.parametrize(
         ("number", "code"),
-        [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143)],
-        ids=["SIGINT", "SIGTERM", "SIGUSR1"],
+        [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGUSR1, 143), (signal.SIGHUP, 143)],
+        ids=["SIGINT", "SIGTERM", "SIGUSR1", "SIGHUP"],
     )
     def test_jobs_save_and_the_rest_stays(
         self,

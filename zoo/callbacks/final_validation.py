@@ -30,18 +30,29 @@ class FinalValidation(Callback):
         if interval > batches:
             raise ValueError(f"trainer.val_check_interval: {longer_than_epoch(interval, batches)}")
 
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """A run that was left in the validation behind its last epoch finds it due again."""
+        if _is_last_epoch(trainer):
+            _validate_every_epoch(trainer)
+
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
         """Asks for a validation behind the last step."""
-        last_step = trainer.global_step == trainer.max_steps
-        last_epoch = trainer.current_epoch + 1 == trainer.max_epochs
-        if last_step:
+        if trainer.global_step == trainer.max_steps:
             trainer.should_stop = True  # which implies a validation first
-        if trainer.check_val_every_n_epoch is not None and (
-            last_epoch or (trainer.should_stop and trainer.fit_loop._can_stop_early)
-        ):
-            trainer.check_val_every_n_epoch = 1
+        last_epoch = _is_last_epoch(trainer)
+        if last_epoch or (trainer.should_stop and trainer.fit_loop._can_stop_early):
+            _validate_every_epoch(trainer)
         if last_epoch and trainer.is_last_batch:
             trainer.val_check_batch = 1
+
+
+def _is_last_epoch(trainer: pl.Trainer) -> bool:
+    return trainer.current_epoch + 1 == trainer.max_epochs
+
+
+def _validate_every_epoch(trainer: pl.Trainer) -> None:
+    if trainer.check_val_every_n_epoch is not None:  # else validations are counted in batches
+        trainer.check_val_every_n_epoch = 1
 
 
 def longer_than_epoch(interval: int, batches: int) -> str:

@@ -83,6 +83,10 @@ class LastCheckpoint(Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """From now on a signal waits for the end of the step."""
+        if self._resumed is not None:
+            # The batch that was ready when this was saved will be so once more. Until then Lightning asks by
+            # this count whether a validation has just been, and would take the one to come for that.
+            trainer.fit_loop.epoch_loop.batch_progress.total.ready = self._resumed["batches"]
         PREEMPTION.install()
         PREEMPTION.deferred = True
         self._saved_at, self._saved_step = time.monotonic(), trainer.global_step
@@ -91,10 +95,9 @@ class LastCheckpoint(Callback):
         """Between two steps: saves when it is due, and leaves when asked to stop."""
         loop = trainer.fit_loop.epoch_loop
         if self._resumed is not None:
-            # Lightning's own counts are one off, depending on where it thinks that it was stopped.
+            # Lightning's own count is one off, depending on where it thinks that it was stopped.
             loop._batches_that_stepped = self._resumed["logged_steps"]
-            loop.batch_progress.total.ready = self._resumed["batches"] + 1
-            trainer.fit_loop.restarting = False  # or a plateau schedule would not look at this epoch
+            _went_on(trainer)
             self._resumed = None
         if loop.batch_progress.current.completed % trainer.accumulate_grad_batches:
             return
@@ -122,7 +125,7 @@ class LastCheckpoint(Callback):
         """The validation counts as done."""
         self._validating = False
         if self._resumed is not None and not trainer.sanity_checking:
-            trainer.fit_loop.restarting = False
+            _went_on(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves the end of the fit: what is left to do begins with it."""
@@ -191,6 +194,15 @@ class LastCheckpoint(Callback):
         asked = torch.tensor([float(due), float(number)], device=trainer.strategy.root_device)
         asked = trainer.strategy.reduce(asked, reduce_op="max")
         return bool(asked[0]), int(asked[1])
+
+
+def _went_on(trainer: pl.Trainer) -> None:
+    """Nothing is to be made up for any more, or a plateau schedule would not look at this epoch.
+
+    Only this loop's own flag is set: with a budget in steps the property's setter turns "no" into "yes", for
+    all inner loops, too, and the next validation would begin behind the last batch of the one before.
+    """
+    trainer.fit_loop._restarting = False
 
 
 def _move(state: dict[str, Any], before: Path, now: Path) -> None:

@@ -1,12 +1,14 @@
-"""Being asked to stop: SIGTERM, SIGUSR1 (as SLURM sends it) and Ctrl-C."""
+"""Being asked to stop: SIGTERM, SIGUSR1 (as SLURM sends it), SIGHUP (the terminal was closed) and Ctrl-C."""
 
 import os
 import signal
+import stat
 import threading
+from contextlib import suppress
 from types import FrameType, TracebackType
 from typing import Any
 
-_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 143}
+_CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 143, signal.SIGHUP: 143}
 
 
 class Preempted(BaseException):
@@ -26,7 +28,7 @@ class Preemption:
 
     Where nothing is lost by it, a signal raises `Preempted` at once. Whoever has something to finish first
     sets `deferred`, looks at `received` when it suits, and raises by itself. A second Ctrl-C ends the process
-    at once, whatever it does.
+    at once, whatever it does. SIGHUP stays ignored where it was so before: that is what `nohup` does.
 
     Attributes:
         received: the first signal that came; None before.
@@ -41,7 +43,12 @@ class Preemption:
     def __enter__(self) -> "Preemption":
         self.received, self.deferred = None, False
         if threading.current_thread() is threading.main_thread():
-            self._before = {number: signal.getsignal(number) for number in _CODES}
+            before = {number: signal.getsignal(number) for number in _CODES}
+            self._before = {
+                number: handler
+                for number, handler in before.items()
+                if number != signal.SIGHUP or handler != signal.SIG_IGN
+            }
         self.install()
         return self
 
@@ -61,6 +68,8 @@ class Preemption:
             signal.signal(number, self._on_signal)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            leave_closed_terminal()
         if number == signal.SIGINT and self.received == signal.SIGINT:
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
@@ -70,6 +79,20 @@ class Preemption:
         if not self.deferred:
             self.deferred = True  # on the way out no second one interrupts
             raise Preempted(number)
+
+
+def leave_closed_terminal() -> None:
+    """Sends standard output and standard error nowhere when the terminal that they lead to is gone.
+
+    Every write to it would fail, a progress bar's in the middle of a step, and end what wants to save first.
+    """
+    for descriptor in (1, 2):
+        with suppress(OSError):  # one that is closed
+            device = stat.S_ISCHR(os.fstat(descriptor).st_mode)
+            if device and not os.isatty(descriptor):  # as a terminal that was closed says of itself
+                nowhere = os.open(os.devnull, os.O_WRONLY)
+                os.dup2(nowhere, descriptor)
+                os.close(nowhere)
 
 
 PREEMPTION = Preemption()

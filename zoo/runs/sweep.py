@@ -18,6 +18,7 @@ from zoo.runs.job import JobProcess
 from zoo.runs.leases import Lease, Leases, gpus, gpus_wanted
 from zoo.runs.lock import is_held
 from zoo.runs.metrics import read_metrics
+from zoo.runs.preemption import leave_closed_terminal
 from zoo.runs.results import commit, cores
 from zoo.runs.resume import make_ready
 from zoo.runs.settings import SweepSettings, sweep_settings
@@ -198,6 +199,8 @@ class _Runner:
                 process.send(number)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGHUP:
+            leave_closed_terminal()
         if self.signal is not None and number == signal.SIGINT:
             for _, process in self.running:
                 process.kill()
