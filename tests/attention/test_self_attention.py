@@ -148,7 +148,7 @@ def test_what_is_broken_spoils_only_those_who_read_it(causal: bool, window: int 
 @pytest.mark.parametrize("padded", [False, True], ids=["whole", "padded"])
 def test_the_fused_kernel_reads_the_same(causal: bool, padded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("zoo.attention.fused._FEWEST_KEYS_ON_A_CPU", 0)
-    attention, inputs = build(causal=causal, window=None, rotary=Rotary), leaf(2, 40, SIZE)
+    attention, inputs = build(causal=causal, window=None, rotary=Rotary), leaf(randn(2, 40, SIZE))
     keep = padding_mask(torch.tensor([40, 23]), 40)[:, 0] if padded else None
     actual, expected = attention(inputs, keep, weights=False), banded(attention, inputs, keep)
     assert actual.weights is None  # it was the kernel that read
