@@ -28,6 +28,7 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
     "zoo.attention": ({"zoo.attention", "zoo.kernels"}, {"torch"}),
     "zoo.decoding": ({"zoo.decoding", "zoo.attention", "zoo.kernels"}, {"torch"}),
     "zoo.kernels": ({"zoo.kernels"}, {"torch"}),
+    "zoo.kernels.cross_entropy_rows": ({"zoo.kernels"}, {"torch", "triton"}),  # torch brings it for GPUs
     "zoo.networks": (
         {
             "zoo.networks",

@@ -145,6 +145,20 @@ def test_what_is_broken_spoils_only_those_who_read_it(causal: bool, window: int 
 
 
 @every_direction
+@pytest.mark.parametrize("padded", [False, True], ids=["whole", "padded"])
+def test_the_fused_kernel_reads_the_same(causal: bool, padded: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("zoo.attention.fused._FEWEST_KEYS_ON_A_CPU", 0)
+    attention, inputs = build(causal=causal, window=None, rotary=Rotary), leaf(randn(2, 40, SIZE))
+    keep = padding_mask(torch.tensor([40, 23]), 40)[:, 0] if padded else None
+    actual, expected = attention(inputs, keep, weights=False), banded(attention, inputs, keep)
+    assert actual.weights is None  # it was the kernel that read
+    equal(actual.context, expected.context)
+    other = randn(2, 40, SIZE)
+    gradients = [torch.autograd.grad((read.context * other).sum(), inputs)[0] for read in (actual, expected)]
+    equal(*gradients)
+
+
+@every_direction
 @pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")  # it is compiled on a GPU
 def test_the_flexible_kernel_reads_the_same(causal: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A CPU has its forward pass; it is compiled on a GPU only."""

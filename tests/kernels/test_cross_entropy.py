@@ -1,11 +1,16 @@
 """The chunked cross-entropy is torch's, loss and gradients."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
+from torch.utils._python_dispatch import TorchDispatchMode
 
-from zoo.kernels import linear_cross_entropy
+from zoo.kernels import cross_entropy, linear_cross_entropy
 
 SIZE, VOCABULARY, PADDING = 8, 31, 0
 
@@ -84,3 +89,44 @@ def test_without_gradients_it_is_torchs_own() -> None:
     with torch.no_grad():
         expected = functional.cross_entropy(output(features), labels, reduction="sum")
         torch.testing.assert_close(linear_cross_entropy(features, output, labels, padding=9), expected)
+
+
+def test_without_gradients_pieces_make_up_the_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    output, labels = nn.Linear(SIZE, VOCABULARY), torch.randint(1, VOCABULARY, (7,))
+    features = torch.randn(7, SIZE)
+    with torch.no_grad():
+        expected = linear_cross_entropy(features, output, labels, padding=9)
+        monkeypatch.setattr(cross_entropy, "_SCORES_ON_A_GPU", 2 * VOCABULARY)
+        torch.testing.assert_close(linear_cross_entropy(features, output, labels, padding=9), expected)
+
+
+class Largest(TorchDispatchMode):
+    """Remembers the most elements that a tensor had."""
+
+    elements = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        result = func(*args, **(kwargs or {}))
+        if isinstance(result, Tensor):
+            self.elements = max(self.elements, result.numel())
+        return result
+
+
+def test_no_tensor_has_a_score_of_every_token_for_every_word() -> None:
+    output, labels = nn.Linear(4, 100), torch.ones(3000, dtype=torch.int64)
+    features = torch.randn(3000, 4, requires_grad=True)
+    with Largest() as largest:
+        linear_cross_entropy(features, output, labels, padding=0, label_smoothing=0.1).backward()
+    assert largest.elements == 256 * 100
+
+
+def test_the_kernel_of_a_gpu_is_the_same() -> None:
+    """In a process of its own: Triton decides when it is imported whether it interprets kernels."""
+    pytest.importorskip("triton")
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.kernels.interpreted_cross_entropy"],
+        env=os.environ | {"TRITON_INTERPRET": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr

@@ -25,13 +25,14 @@ def can_fuse(attention: Attention, memory: Memory) -> bool:
     return is_soft_product(attention) and (not on_cpu or memory.values.shape[-2] >= _FEWEST_KEYS_ON_A_CPU)
 
 
-def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
+def fused_context(attention: Attention, query: Tensor, memory: Memory, *, causal: bool = False) -> Tensor:
     """The context that `attention.read` has, but for rounding and for which weights are dropped.
 
     Args:
         attention: a score that is a product, and `Soft`.
         query: `(*lead, Q, Dq)`.
         memory: of that attention.
+        causal: whether its mask is `causal_mask(Q, K)` with Q = K, which kernels know without reading it.
 
     Returns:
         `(*lead, Q, Dv)`.
@@ -44,7 +45,9 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor
     if on_cpu:
         # In bfloat16 the backward pass of a CPU's kernel takes many times as long as in float32.
         query, keys, values = (tensor.to(at_least_float32(tensor)) for tensor in (query, keys, values))
-    if mask is not None:
+    if causal:
+        mask = None
+    elif mask is not None:
         # Not every kernel knows rows without a key: they read everything, and zeros in the end.
         empty = ~mask.any(-1, keepdim=True)
         mask = mask | empty
@@ -58,6 +61,7 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor
             _four_axes(keys),
             _four_axes(values),
             attn_mask=None if mask is None else _four_axes(mask),
+            is_causal=causal,
             dropout_p=attention.dropout.p if attention.training else 0.0,
             scale=1 / attention.selection.temperature,
         ).view(*query.shape[:-1], -1)

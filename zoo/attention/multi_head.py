@@ -137,7 +137,13 @@ class MultiHeadAttention(nn.Module):
         return None if state is None else state.transpose(-2, -1)
 
     def forward(
-        self, query: Tensor, memory: Memory, state: Tensor | None = None, *, weights: bool = True
+        self,
+        query: Tensor,
+        memory: Memory,
+        state: Tensor | None = None,
+        *,
+        weights: bool = True,
+        causal: bool = False,
     ) -> Attended:
         """Reads the memory.
 
@@ -147,6 +153,7 @@ class MultiHeadAttention(nn.Module):
             state: `(*lead, Q, h)`, `init_state` or that of the previous reading; None: the queries are all
                 steps of one sequence, from its first on.
             weights: False may leave them None, which lets a fused kernel read where it is the faster one.
+            causal: whether the memory's mask is `causal_mask(Q, Q)`, which a fused kernel need not read.
 
         Returns:
             The context `(*lead, Q, query_size)` and every head's weights `(*lead, h, Q, K)`. Sampled heads
@@ -160,17 +167,19 @@ class MultiHeadAttention(nn.Module):
         check_queries(query, memory, memory.values.shape[:-3])
         heads = self.project_query(query, first=memory.values.shape[-2] - query.shape[-2])
         broken = broken_queries(memory)
-        read = self.read(heads, memory, state, weights=weights)
+        read = self.read(heads, memory, state, weights=weights, causal=causal)
         return self.join(read, None if broken is None else broken.squeeze(-2))
 
     def project_query(self, query: Tensor, *, first: int) -> Tensor:
         """The queries of every head, `(*lead, h, Q, d_k)`; the first one stands at the position `first`."""
         return self._positioned(self.W_Q, query, first)
 
-    def read(self, query: Tensor, memory: Memory, state: Tensor | None, *, weights: bool) -> Attended:
+    def read(
+        self, query: Tensor, memory: Memory, state: Tensor | None, *, weights: bool, causal: bool = False
+    ) -> Attended:
         """`forward` between the projections: queries `(*lead, h, Q, d_k)` read `(*lead, h, Q, d_v)`."""
         if not weights and can_fuse(self.attention, memory):
-            return Attended(fused_context(self.attention, query, memory), None)
+            return Attended(fused_context(self.attention, query, memory, causal=causal), None)
         return self.attention.read(query, memory, None if state is None else state.transpose(-2, -1))
 
     def join(self, read: Attended, broken: Tensor | None) -> Attended:

@@ -67,7 +67,10 @@ class SelfAttention(nn.Module):
             size = inputs.shape[-2]
             mask = combine(mask, causal_mask(size, size, device=inputs.device))
         attended: Attended = self.attention(
-            inputs, self.attention.prepare(inputs, keep_mask=mask), weights=weights
+            inputs,
+            self.attention.prepare(inputs, keep_mask=mask),
+            weights=weights,
+            causal=self.causal and keep_mask is None,
         )
         return attended
 

@@ -1,5 +1,8 @@
 """Cross-entropy of a linear layer, without ever holding tokens x vocabulary."""
 
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any
 
 import torch
@@ -10,8 +13,11 @@ from zoo.kernels.onednn import linear
 from zoo.kernels.precision import at_least_float32, autocast_dtype
 from zoo.kernels.transforms import transformed
 
-_ROWS = 256
+_ROWS_ON_A_CPU = 256
 """Tokens whose scores are held at a time: those of a vocabulary of 10,000 then fit into a core's cache."""
+
+_SCORES_ON_A_GPU = 2**27
+"""Scores that are held at a time, 256 MiB in half precision: large products keep a GPU busy."""
 
 
 def linear_cross_entropy(
@@ -20,8 +26,12 @@ def linear_cross_entropy(
     """The sum over tokens of `-log softmax(W f + b)` at their labels, with label smoothing as torch has it.
 
     Half of the time of a small translation model goes into its vocabulary: scores are written, exponentiated
-    and read again by the backward pass, which writes a gradient as large as they are. On a CPU loss and
-    gradient are found together here, some rows at a time, while these are in the cache.
+    and read again by the backward pass, which writes a gradient as large as they are. Here loss and gradient
+    are found together for some tokens at a time, on a CPU while their scores are in the cache. On a GPU one
+    kernel (`zoo.kernels.cross_entropy_rows`) turns scores into their gradient, in place.
+
+    Beside the gradients of features and weights it holds the scores of 256 tokens in float32 on a CPU, and at
+    most 2^27 scores in the precision of the product on a GPU (benchmarks/cross_entropy_memory.py).
 
     Args:
         features: `(..., D)`; under autocast the products are done in its precision, the rest in float32.
@@ -30,82 +40,151 @@ def linear_cross_entropy(
         padding: the label of what does not count.
         label_smoothing: share of the probability that all tokens get alike (Szegedy et al. 2016).
     """
-    if features.device.type != "cpu" or not torch.is_grad_enabled() or transformed():
-        scores = output(features)
-        return functional.cross_entropy(
-            scores.to(at_least_float32(scores)).flatten(0, -2),
-            labels.flatten(),
-            ignore_index=padding,
-            label_smoothing=label_smoothing,
-            reduction="sum",
-        )
-    real = labels != padding
-    features, labels = features[real], labels[real]
-    features = features.to(autocast_dtype("cpu") or features.dtype)
-    loss: Tensor = _LinearCrossEntropy.apply(features, output.weight, output.bias, labels, label_smoothing)
+    features, labels = features.flatten(0, -2), labels.flatten()
+    if transformed():
+        return _plain_loss(output(features), labels, padding, label_smoothing)
+    if not torch.is_grad_enabled():
+        return _loss_alone(features, output, labels, padding, label_smoothing)
+    features = features.to(autocast_dtype(features.device.type) or features.dtype)
+    if _kernel_for(features) is None:  # the kernel passes over padding without waiting for the GPU
+        real = labels != padding
+        features, labels = features[real], labels[real]
+    loss: Tensor = _LinearCrossEntropy.apply(
+        features, output.weight, output.bias, labels, padding, float(label_smoothing)
+    )
     return loss
+
+
+def _plain_loss(scores: Tensor, labels: Tensor, padding: int, smoothing: float) -> Tensor:
+    return functional.cross_entropy(
+        scores.to(at_least_float32(scores)),
+        labels,
+        ignore_index=padding,
+        label_smoothing=smoothing,
+        reduction="sum",
+    )
+
+
+def _loss_alone(
+    features: Tensor, output: nn.Linear, labels: Tensor, padding: int, smoothing: float
+) -> Tensor:
+    loss = torch.zeros((), dtype=at_least_float32(output.weight), device=features.device)
+    for rows in _pieces(len(features), _SCORES_ON_A_GPU // output.out_features):
+        loss += _plain_loss(output(features[rows]), labels[rows], padding, smoothing)
+    return loss
+
+
+def _pieces(count: int, rows: int) -> Iterator[slice]:
+    return (slice(start, start + rows) for start in range(0, count, max(1, rows)))
 
 
 class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float
+        ctx: Any,
+        features: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        labels: Tensor,
+        padding: int,
+        smoothing: float,
     ) -> Tensor:
         exact = at_least_float32(weight)
-        matrix = weight.to(features.dtype)
-        size = len(weight)
-        loss = torch.zeros((), dtype=exact)
+        matrix, kernel = weight.to(features.dtype), _kernel_for(features)
+        loss = torch.zeros((), dtype=exact, device=features.device)
         gradients = torch.empty_like(features), torch.zeros_like(weight, dtype=exact)
         bias_gradient = None if bias is None else torch.zeros_like(bias, dtype=exact)
-        for start in range(0, len(features), _ROWS):
-            rows = slice(start, start + _ROWS)
-            label = labels[rows, None]
-            scores = linear(features[rows], matrix).to(exact)
-            if bias is not None:
-                scores += bias
-            scores -= scores.amax(-1, keepdim=True)
-            loss -= (1 - smoothing) * scores.gather(1, label).sum() + smoothing / size * scores.sum()
-            probabilities = scores.exp_()
-            total = probabilities.sum(-1, keepdim=True)
-            loss += total.log().sum()
-            # d loss / d scores = softmax - (1 - s) onehot - s / V
-            slopes = probabilities.div_(total).sub_(smoothing / size)
-            slopes.scatter_add_(1, label, torch.full_like(label, smoothing - 1, dtype=exact))
+        on_cpu = features.device.type == "cpu"
+        for rows in _pieces(len(features), _ROWS_ON_A_CPU if on_cpu else _SCORES_ON_A_GPU // len(weight)):
+            if kernel is not None:
+                slopes = functional.linear(features[rows], matrix, None if bias is None else bias.to(matrix))
+                loss += kernel(slopes, labels[rows], padding=padding, smoothing=smoothing).sum()
+            else:
+                scores = linear(features[rows], matrix).to(exact)
+                if bias is not None:
+                    scores += bias
+                part, slopes = _loss_and_slopes(scores, labels[rows, None], smoothing)
+                loss += part
             if bias_gradient is not None:
-                bias_gradient += slopes.sum(0)
+                bias_gradient += slopes.sum(0, dtype=exact)
             slopes = slopes.to(features.dtype)
             gradients[0][rows] = linear(slopes, matrix.mT)
-            gradients[1].add_(linear(slopes.mT, features[rows].mT))
+            gradients[1].add_(_summed(slopes, features[rows]))
         ctx.save_for_backward(*gradients, bias_gradient, features, weight, bias, labels)
-        ctx.smoothing = smoothing
+        ctx.padding, ctx.smoothing = padding, smoothing
         return loss
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         of_features, of_weight, of_bias, features, weight, bias, labels = ctx.saved_tensors
-        if (
-            torch.is_grad_enabled()
-        ):  # for second derivatives: what was found in the forward pass has no history
-            of_features, of_weight, of_bias = _gradients(features, weight, bias, labels, ctx.smoothing)
+        if torch.is_grad_enabled():  # for second derivatives: what the forward pass found has no history
+            of_features, of_weight, of_bias = _gradients(
+                features, weight, bias, labels, ctx.padding, ctx.smoothing
+            )
         return (
             of_features * gradient.to(features.dtype),
             (of_weight * gradient).to(weight.dtype),
             None if bias is None or of_bias is None else (of_bias * gradient).to(bias.dtype),
             None,
             None,
+            None,
         )
 
 
 def _gradients(
-    features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, smoothing: float
+    features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, padding: int, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor | None]:
     """Those of the loss, by operations that have gradients themselves, for all tokens at once."""
     exact, size = at_least_float32(weight), len(weight)
-    matrix = weight.to(features.dtype)
+    matrix, real = weight.to(features.dtype), (labels != padding)[:, None]
     scores = linear(features, matrix).to(exact)
     scores = scores if bias is None else scores + bias
-    wanted = functional.one_hot(labels, size).to(exact)
-    slopes = scores.softmax(-1) - (1 - smoothing) * wanted - smoothing / size
+    wanted = functional.one_hot(torch.where(real[:, 0], labels, 0), size).to(exact)
+    slopes = (scores.softmax(-1) - (1 - smoothing) * wanted - smoothing / size) * real
     of_bias = None if bias is None else slopes.sum(0)
     slopes = slopes.to(features.dtype)
     return linear(slopes, matrix.mT), linear(slopes.mT, features.mT), of_bias
+
+
+def _summed(slopes: Tensor, features: Tensor) -> Tensor:
+    """`(V, D)`, the products of slopes `(N, V)` and features `(N, D)`, summed over N rows."""
+    if slopes.device.type == "cuda" and slopes.dtype.itemsize < 4:  # as exact as the sum of all pieces
+        return torch.mm(slopes.mT, features, out_dtype=torch.float32)
+    return linear(slopes.mT, features.mT)
+
+
+def _loss_and_slopes(scores: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    """The loss of rows `(N, V)` with labels `(N, 1)`, and its gradient, in the place of the scores."""
+    scores -= scores.amax(-1, keepdim=True)
+    share = smoothing / scores.shape[1]
+    loss = -((1 - smoothing) * scores.gather(1, labels).sum() + share * scores.sum())
+    probabilities = scores.exp_()
+    total = probabilities.sum(-1, keepdim=True)
+    loss += total.log().sum()
+    # d loss / d scores = softmax - (1 - s) onehot - s / V
+    slopes = probabilities.div_(total).sub_(share)
+    return loss, slopes.scatter_add_(1, labels, torch.full_like(labels, smoothing - 1, dtype=scores.dtype))
+
+
+def _kernel_for(features: Tensor) -> Callable[..., Tensor] | None:
+    """The kernel that does a row at once, where there is one for these features."""
+    if features.device.type != "cuda" or features.dtype.itemsize > 4:
+        return None
+    return _kernel(features.device)
+
+
+@cache
+def _kernel(device: torch.device) -> Callable[..., Tensor] | None:
+    """Triton's, if it can compile on this machine."""
+    try:
+        from zoo.kernels.cross_entropy_rows import losses_and_slopes
+
+        scores, labels = torch.zeros(1, 2, device=device), torch.zeros(1, dtype=torch.int64, device=device)
+        losses_and_slopes(scores, labels, padding=1, smoothing=0.0)
+    except Exception as error:  # no Triton, no C compiler, no Python headers, a GPU too old for it, ...
+        warnings.warn(
+            f"Triton compiles nothing here, so the loss over the vocabulary takes longer: {error}",
+            stacklevel=2,
+        )
+        return None
+    return losses_and_slopes

@@ -280,6 +280,7 @@ class TransformerDecoder(nn.Module):
         self.layers = nn.ModuleList(DecoderLayer(settings, memory_size=memory_size) for _ in range(layers))
         self.norm = nn.LayerNorm(settings.model_size) if settings.pre_norm else nn.Identity()
 
+    @compilable
     def prepare(self, annotations: Tensor, keep_mask: Tensor | None = None) -> list[Memory]:
         """What each layer reads of a memory `(B, K, memory_size)`; of it `keep_mask (B, K)` may be read."""
         mask = None if keep_mask is None else keep_mask.unsqueeze(-2)
