@@ -68,7 +68,7 @@ def _one(value: object) -> Iterator[object]:
         (array.array("i", [1]), "[0] is an int (1)"),
         (range(9), "[2] is an int (2), and 6 more are wrong"),
     ],
-    ids=lambda value: re.sub(r"\W+", "_", f"{type(value).__name__}_{value}")[:30],
+    ids=lambda value: type(value).__name__,  # values have other names in each process that tests
 )
 def test_anything_but_a_list_is_refused(idle: dict[str, Any], door: str, given: object, said: str) -> None:
     name = "texts" if door == "translator" else "pictures"

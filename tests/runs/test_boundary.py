@@ -9,7 +9,7 @@ import pytest
 from zoo.runs.boundary import LeadsOutside, require_own
 from zoo.runs.clean import dispensable
 from zoo.runs.files import remove_partials
-from zoo.runs.resume import CannotResume, discard_progress, resume_point, start_over
+from zoo.runs.resume import CannotResume, discard_progress, make_ready, resume_point
 from zoo.runs.status import State, StatusFile
 
 OWN = ("checkpoints", "figures", "tensorboard", "metrics.csv", "metrics.discarded.csv", "samples.txt")
@@ -37,7 +37,7 @@ def elsewhere(tmp_path: Path) -> Path:
 
 VERBS: dict[str, Callable[[Path], object]] = {
     "resume": lambda run: resume_point(run, {}),
-    "start over": start_over,
+    "start over": lambda run: make_ready(run, []),
     "discard": discard_progress,
     "clean": lambda run: list(dispensable(run)),
 }
