@@ -1,7 +1,6 @@
 """What `predict` takes in Python: whatever else is given is refused with its place, and nothing runs."""
 
 import array
-import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
+import wandb  # noqa: F401  # a constructor of Lightning's imports it, which makes temporary folders once
 
 import data
 import zoo

@@ -125,16 +125,19 @@ def fit_and_test(config: Any, *rest: Any) -> None:
     Path(config["paths"]["run_dir"], "places.txt").write_text("\n".join(places), encoding="utf-8")
 
 
-checkpoint_io.torch = Torch()  # type: ignore[assignment]
-train.FinalValidation = Faulty  # type: ignore[misc]
-train.fit_and_test = fit_and_test
-train.SCRIPT = Path(__file__).resolve()
+def prepare() -> None:
+    """Puts the accident into this process."""
+    checkpoint_io.torch = Torch()  # type: ignore[assignment]
+    train.FinalValidation = Faulty  # type: ignore[misc]
+    train.fit_and_test = fit_and_test
+    train.SCRIPT = Path(__file__).resolve()
 
 
 def run_forked(line: list[str], accident: str, said: Path) -> None:
     """The same in a process that was forked from one that had imported everything."""
     global fault
     fault = accident
+    prepare()
     torch.set_num_threads(1)
     descriptor = os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     os.dup2(descriptor, 1)
@@ -144,4 +147,5 @@ def run_forked(line: list[str], accident: str, said: Path) -> None:
 
 
 if __name__ == "__main__":
+    prepare()
     sys.exit(train.main())

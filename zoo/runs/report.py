@@ -31,8 +31,17 @@ class LogFile(logging.FileHandler):
     """A log on a disk that may fill up: what cannot be written is said once."""
 
     def __init__(self, path: Path) -> None:
-        super().__init__(path, encoding="utf-8")
+        super().__init__(path, encoding="utf-8", delay=True)
         self._failed = False
+
+    def opened(self) -> "LogFile":
+        """Makes the file, if it is not there.
+
+        Raises:
+            OSError: it cannot be written.
+        """
+        self.stream = self._open()
+        return self
 
     def close(self) -> None:
         """What is left unwritten has been said already."""
@@ -54,7 +63,7 @@ class LogFile(logging.FileHandler):
 def log_to(path: Path) -> None:
     """Sends everything that is logged, and Python's warnings, to the terminal and to a file."""
     console = get_console()
-    handlers: list[logging.Handler] = [LogFile(path)]
+    handlers: list[logging.Handler] = [LogFile(path).opened()]
     handlers[0].setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s", "%Y-%m-%d %H:%M:%S"))
     if console.is_terminal:
         handlers.append(RichHandler(console=console, show_path=False, show_level=False, markup=False))

@@ -108,6 +108,8 @@ def configurations(jobs: Sequence[SweepJob]) -> tuple[dict[int, Config], dict[in
             if not isinstance(config, dict):
                 raise ValueError(f"{FILE} is not the configuration of a run")
             found[job.number] = config
+        except Unreadable as error:
+            damages[job.number] = f"{FILE} {' '.join(error.reason.split())}"
         except (OSError, ValueError) as error:
             reason = " ".join(str(error).split())
             damages[job.number] = reason if FILE in reason or "gone" in reason else f"{FILE}: {reason}"
