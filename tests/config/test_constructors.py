@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import pytest
-import wandb  # noqa: F401  # a constructor of Lightning's imports it, which makes temporary folders once
 
 import data
 import zoo
@@ -52,6 +51,7 @@ def modules() -> Iterator[str]:
 
 
 def classes() -> dict[str, type]:
+    importlib.import_module("wandb")  # makes temporary folders once, in whichever constructor is the first
     found: dict[str, type] = {}
     for name in modules():
         with warnings.catch_warnings():
