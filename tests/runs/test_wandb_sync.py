@@ -36,7 +36,9 @@ def _sync(server: WandbServer, home: Path, *records: Path) -> None:
     given = {"WANDB_BASE_URL": server.address, "WANDB_API_KEY": KEY, "WANDB_MODE": "online"}
     environment = {**os.environ, **given, "HOME": str(home), "WANDB_ERROR_REPORTING": "false"}
     command = [sys.executable, "-m", "wandb", "sync", *map(str, records)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command, env=environment, cwd=home, capture_output=True, text=True, timeout=60, check=False
+    )  # it writes logs into the folder that it is started from
     assert done.returncode == 0, done.stderr
 
 
