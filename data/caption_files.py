@@ -5,16 +5,19 @@ captions, which are passed over.
 """
 
 import json
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from data.text_files import read_lines
-from zoo.reading import read_text
+from zoo.reading import read_text, unique_keys
 from zoo.text import is_blank
 
 Captions = dict[str, list[str]]
 """By the name of a picture's file."""
+
+_log = logging.getLogger(__name__)
 
 _SHOWN = 5
 _LARGEST = 2**31  # COCO has 200 MB
@@ -61,6 +64,7 @@ def read_karpathy(path: Path) -> dict[str, Captions]:
     """
     splits: dict[str, Captions] = {"train": {}, "val": {}, "test": {}}
     split_of: dict[str, str] = {}
+    silent, doubled = [], []
     content = _read_json(path)
     for number, image in enumerate(_list(path, content, "images")):
         where = f"{path}, image {number}"
@@ -70,11 +74,22 @@ def read_karpathy(path: Path) -> dict[str, Captions]:
             raise ValueError(f"{where}: split must be train, restval, val or test, got {split!r}")
         if "filepath" in image and (folder := _text(where, image, "filepath")):
             name = f"{folder}/{name}"
+        if name in split_of:
+            doubled.append(name)
         if (first := split_of.setdefault(name, split)) != split:
             raise ValueError(f"{where}: {name} is in split {split!r}, and was in {first!r} before")
         for sentence in _list(where, image, "sentences"):
             _add(splits[split], name, _text(where, sentence, "raw"))
+        if name not in splits[split]:
+            silent.append(name)
+    _say(path, silent, "have no sentence and are left out")
+    _say(path, doubled, "stand there once more, and their sentences count as well")
     return splits
+
+
+def _say(path: Path, names: list[str], what: str) -> None:
+    if names:
+        _log.warning("%s: %d images %s, for example %s", path, len(names), what, names[0])
 
 
 def read_coco(path: Path) -> Captions:
@@ -127,7 +142,7 @@ def _described(line: str) -> tuple[str, list[str]]:
     if is_blank(line):
         raise ValueError("is empty: remove it or fill it")
     try:
-        row = json.loads(line)
+        row = json.loads(line, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         reason = error.msg.removesuffix(" at")
         raise ValueError(f"no JSON, {reason} at column {error.colno}") from None
@@ -163,7 +178,7 @@ def _add(captions: Captions, name: str, caption: str) -> None:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(read_text(path, _LARGEST))
+        return json.loads(read_text(path, _LARGEST), object_pairs_hook=unique_keys)
     except OSError as error:
         raise ValueError(f"{path} cannot be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:

@@ -30,6 +30,8 @@ _SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 Ids = NDArray[np.int64]
 
+_MUCH_UNKNOWN = 0.2
+
 
 def words_alone(caption: str) -> str:
     """A caption as models read and write it: small letters, no punctuation but inside words (`t-shirt`)."""
@@ -179,14 +181,10 @@ class CaptionData(DataModule):
             )
             self.report[name] = {**split.report, **encoded.report}
             unknown = encoded.report["unknown"]
-            if training and unknown == 1:
-                raise ValueError(
-                    f"{self.captions.name}: no word of the captions to train on is frequent enough for"
-                    f" {self.tokenizer}: lower data.tokenizer.minimum_count"
-                )
             if unknown:
                 said = "%s, split %s: %.2f %% of the words of the captions are unknown"
-                _log.info(said, self.captions.name, name, 100 * unknown)
+                level = logging.WARNING if unknown > _MUCH_UNKNOWN else logging.INFO
+                _log.log(level, said, self.captions.name, name, 100 * unknown)
             for what in ("missing", "broken", "dropped", "truncated"):
                 if count := self.report[name].get(what):
                     _log.warning("%s, split %s: %d %s", self.captions.name, name, count, _LEFT_OUT[what])

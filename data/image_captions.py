@@ -39,6 +39,20 @@ class ImageCaptions(PictureCaptions):
                 what = "is no file" if path.exists() else f"does not exist{did_you_mean(path)}"
                 raise ValueError(f"{split} must name a file; {path} {what}")
 
+    def check_files(self) -> None:
+        """See `CaptionSet`; the pictures may be many, so that reading them begins with the run.
+
+        Raises:
+            FileNotFoundError: no picture is where a file of captions says.
+            ValueError: see `read`.
+        """
+        for split, pictures in self.read().items():
+            if not any(os.path.exists(picture.path) for picture in pictures):
+                raise FileNotFoundError(
+                    f"{split}: no picture that {self._files[split]} names is there, for example"
+                    f" {pictures[0].path}"
+                )
+
     def read(self) -> dict[str, list[Picture]]:
         """See `PictureCaptions`.
 

@@ -1,20 +1,20 @@
 """Anyone's own pictures: a folder for each class."""
 
 import hashlib
+import logging
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from PIL import Image
 from rich.console import Console
 from rich.progress import track
 
 from data.image_set import ImageSet, LabelledImages, Split, machine_memory
 from data.paths import did_you_mean
-from zoo.image import read_image, size_as_held
-from zoo.reading import require_regular
+from zoo.image import Head, read_head, read_image
 from zoo.spec import ImageSpec
 
 _GREY = ("1", "L", "LA", "La", "I", "I;16", "I;16B", "I;16L", "I;16N", "F")
@@ -22,6 +22,14 @@ _SLOW = 2_000
 """Reading so many pictures takes seconds, so that a bar is shown."""
 
 _SHOWN = 5
+
+_LOOKED_AT = 1000
+"""Heads of pictures that are read before a run begins: a few tenths of a second."""
+
+_TINY = 8
+"""Pixels. Smaller images come from an icon among the pictures rather than from a wish."""
+
+_log = logging.getLogger(__name__)
 
 _Files = dict[str, list[Path]]
 """The pictures of each class."""
@@ -34,10 +42,12 @@ class ImageFolder(ImageSet):
     Either `path` has the folders `train` and perhaps `val` and `test`, each with a folder for every class, or
     it has a folder for every class itself. A split that is not given is held out of the training pictures: a
     hash of a file's content decides, so copies of a picture are in one split, and names do not matter.
-    Splits that are given are taken as they are. Files and folders whose names begin with a dot are left out.
+    Splits that are given are taken as they are, with a warning where they share pictures. Files and folders
+    whose names begin with a dot are left out.
 
-    A picture of another size than the first one is scaled until it fits, whole and undistorted. If the files
-    of all pictures are grey, images have one channel, else three; a palette counts as colours.
+    A picture of another size than the first one is scaled until it fits, whole and undistorted; the log says
+    how many are. If the files of all pictures are grey, images have one channel, else three; a palette counts
+    as colours.
 
     Attributes:
         path: the folder.
@@ -83,7 +93,22 @@ class ImageFolder(ImageSet):
         self._files = {split: _pictures(folder) for split, folder in folders.items()}
         _check_classes(folders, self._files)
         first = next(self._heads(), None)
-        self.size = (self.height or first[0][1], self.width or first[0][0]) if first else None
+        self.size = (self.height or first.height, self.width or first.width) if first else None
+
+    def check_files(self) -> None:
+        """See `ImageSet`; reads the heads of some pictures of all classes.
+
+        Raises:
+            ValueError: names those that are none.
+        """
+        paths = [path for files in self._files.values() for path in _all(files)]
+        problems = []
+        for path in paths[:: 1 + len(paths) // _LOOKED_AT]:
+            try:
+                read_head(path)
+            except ValueError as error:
+                problems.append(str(error))
+        _raise(problems)
 
     def load(self) -> LabelledImages:
         """See `ImageSet`.
@@ -91,8 +116,12 @@ class ImageFolder(ImageSet):
         Raises:
             ValueError: pictures cannot be read, or are too few to hold some out.
         """
-        spec = self._spec()
+        heads = list(self._heads())
+        coloured = any(head.mode not in _GREY for head in heads)
+        height, width = self.size or (1, 1)
+        spec = ImageSpec(3 if coloured else 1, height, width, classes=tuple(self._files["train"]))
         self._check_memory(spec)
+        self._say_size(spec, heads)
         splits = {split: _read(split, files, spec) for split, files in self._files.items()}
         missing = [split for split in ("val", "test") if split not in splits]
         if missing:
@@ -125,15 +154,26 @@ class ImageFolder(ImageSet):
                 " data.images.height and data.images.width"
             )
 
-    def _spec(self) -> ImageSpec:
-        """Finds the channels in the heads of the files; what cannot be opened, reading will name."""
-        height, width = self.size or (1, 1)
-        coloured = any(mode not in _GREY for _, mode in self._heads())
-        return ImageSpec(3 if coloured else 1, height, width, classes=tuple(self._files["train"]))
+    def _say_size(self, spec: ImageSpec, heads: Sequence[Head]) -> None:
+        """Says what all pictures become, and warns where the first picture makes that tiny."""
+        scaled = sum((head.height, head.width) != (spec.height, spec.width) for head in heads)
+        taken = self.height is None or self.width is None
+        tiny = taken and min(spec.height, spec.width) < _TINY
+        _log.log(
+            logging.WARNING if tiny else logging.INFO,
+            "%s: images are %s, %d x %d pixels (height x width%s); %d of %d pictures have another size and"
+            " are scaled%s",
+            *(self.path, "coloured" if spec.channels == 3 else "grey", spec.height, spec.width),
+            f", taken from the first picture, {heads[0].path}" if taken and heads else "",
+            *(scaled, len(heads)),
+            ": give data.images.height and data.images.width" if tiny else "",
+        )
 
-    def _heads(self) -> Iterator[tuple[tuple[int, int], str]]:
-        """Of the pictures that can be opened, those to train on first."""
-        return (head for files in self._files.values() for head in map(_head, _all(files)) if head)
+    def _heads(self) -> Iterator[Head]:
+        """Of the pictures that can be opened, those to train on first; reading names the others."""
+        for path in (path for files in self._files.values() for path in _all(files)):
+            with suppress(ValueError):
+                yield read_head(path)
 
     def _places(self) -> np.ndarray:
         """`(N,)` a place in [0, 1) for each training picture, by the content of its file."""
@@ -213,16 +253,6 @@ def _read(split: str, files: _Files, spec: ImageSpec) -> Split:
     labels = np.repeat(np.arange(len(files)), [len(paths) for paths in files.values()])
     names = np.array([f"{path.parent.name}/{path.name}" for path in paths], dtype=object)
     return Split(images, labels, names)
-
-
-def _head(path: Path) -> tuple[tuple[int, int], str] | None:
-    """Width and height, as the picture is held, and the mode; None where that cannot be read."""
-    try:
-        require_regular(path)
-        with Image.open(path) as picture:
-            return size_as_held(picture), picture.mode
-    except Exception:  # whatever a damaged file makes of Pillow's readers
-        return None
 
 
 def _shown(paths: Sequence[Path], what: str) -> Iterator[Path]:

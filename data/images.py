@@ -10,6 +10,7 @@ from torch.utils.data import Dataset
 from data.augmentation import shifted
 from data.batching import Layout, Part, ShuffledBatches
 from data.canvas import Canvas
+from data.copies import copies, counts, hashes, say_copies
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.image_set import ImageSet, LabelledImages, Pixels, Split, machine_memory
 from data.keyed_random import keys, split_key
@@ -33,7 +34,8 @@ class ImageData(DataModule):
         test_splits: `test` first, then the set's other test splits.
         baselines: for each test split, `majority_error` in [0, 1]: always answering the most frequent class
             of the train split.
-        report: for each split the number of `images`.
+        report: for each split the number of `images`; of those to evaluate on, how many are `in_train` or
+            `in_val` as well, before they are placed on a canvas.
     """
 
     batch_type = ImageBatch
@@ -147,7 +149,15 @@ class ImageData(DataModule):
         )
         if self._given is not None:
             check_same_data(self._given, spec)
-        self.report = {name: {"images": len(split)} for name, split in loaded.splits.items()}
+        found = copies({name: hashes(map(bytes, split.images)) for name, split in loaded.splits.items()})
+        say_copies(
+            f"{self.images.name} images",
+            found,
+            lambda split, number: str(loaded.splits[split].names[number]),
+        )
+        self.report = {
+            name: {"images": len(split), **counts(found, name)} for name, split in loaded.splits.items()
+        }
         majority = np.bincount(train.labels).argmax()
         self._splits = splits
         self.baselines = {

@@ -4,7 +4,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations, compress
+from itertools import combinations, compress, islice
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +29,9 @@ _ALLOWED = (
 
 _LARGEST_SHARE = 0.05
 
+_LOOKED_AT = 1000
+"""Pairs of each split that are read before a run begins: many mistakes are of a whole file."""
+
 
 @dataclass(kw_only=True)
 class Parallel(Corpus):
@@ -40,7 +43,8 @@ class Parallel(Corpus):
 
     Splits that are not given are held out of `train` by source sentence: a hash of the sentence (case,
     punctuation and white space left out) decides, so no source sentence is in two splits, and the order of
-    the file does not matter. Splits that are given are taken as they are.
+    the file does not matter. Splits that are given are taken as they are, with a warning where they share
+    pairs.
 
     Attributes:
         train: the training pairs.
@@ -83,6 +87,16 @@ class Parallel(Corpus):
             if not os.path.isfile(path)  # unlike `Path.is_file`, for names of any length
         ]:
             raise ValueError("; ".join(missing))
+
+    def check_files(self) -> None:
+        """See `Corpus`; reads the first pairs of each split.
+
+        Raises:
+            ValueError: they cannot be used; names file and line.
+        """
+        for split in self._files:
+            for _ in islice(self._read(split), _LOOKED_AT):
+                pass
 
     def fingerprint(self) -> str:
         """The parameters that split, how each file is read, and its hash."""

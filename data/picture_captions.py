@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from data.batching import Part
 from data.caption_set import CaptionSet, CaptionSplit, Items, Wanted, image_spec
+from data.copies import copies, counts, hashes, say_copies
 from data.feature_store import stored_features
 from data.mapped_rows import MappedRows
 from data.picture_files import PictureFiles, file_digests
@@ -87,7 +88,13 @@ class PictureCaptions(CaptionSet):
             store = files.pixels(wanted.cache_dir, self.name)
         self._left_out([f"{present[row]} {why}" for row, why in store.broken.items()])
         rows = {path: row for row, path in enumerate(present)}
-        self._say_copies(read, digests)
+        copied = copies(
+            {
+                split: hashes(digests[one.path] or str(one.path) for one in some)
+                for split, some in read.items()
+            }
+        )
+        say_copies(f"{self.name} pictures", copied, lambda split, number: str(read[split][number].path))
         splits: dict[str, CaptionSplit] = {}
         for split, some in read.items():
             there = [picture for picture in some if picture.path in rows]
@@ -100,21 +107,13 @@ class PictureCaptions(CaptionSet):
                 files,
                 store,
                 encoded=wanted.encoder is not None,
-                left_out={"missing": len(some) - len(there), "broken": len(there) - len(whole)},
+                counted={
+                    "missing": len(some) - len(there),
+                    "broken": len(there) - len(whole),
+                    **counts(copied, split),
+                },
             )
         return splits
-
-    def _say_copies(self, read: Mapping[str, list[Picture]], digests: Mapping[Path, str | None]) -> None:
-        """Names pictures of one split that lie in another one as well, under another name."""
-        for split, other in (("val", "train"), ("test", "train"), ("test", "val")):
-            known = {digests[picture.path]: picture.path for picture in read[other]}
-            copies = [one.path for one in read[split] if digests[one.path] and digests[one.path] in known]
-            if copies:
-                _log.warning(
-                    "%s: %s has copies of pictures of %s (%d), for example %s of %s: what was learned"
-                    " by heart, or chosen by, looks like what was understood",
-                    *(self.name, split, other, len(copies), copies[0], known[digests[copies[0]]]),
-                )
 
     def _left_out(self, messages: list[str]) -> None:
         """Names the pictures that cannot be had.
@@ -151,7 +150,7 @@ class PictureSplit(CaptionSplit):
         store: MappedRows,
         *,
         encoded: bool,
-        left_out: dict[str, int],
+        counted: dict[str, int],
     ) -> None:
         """Reads nothing.
 
@@ -161,12 +160,12 @@ class PictureSplit(CaptionSplit):
             files: the pictures of all splits.
             store: what they look like, or their features.
             encoded: whether it has features.
-            left_out: numbers of pictures that are not there.
+            counted: numbers of pictures that are not there, or in other splits as well.
         """
         self.sentences = [caption for picture in pictures for caption in picture.captions]
         self.has_features = encoded
         self._pictures, self._rows, self._files, self._store = pictures, rows, files, store
-        self._left_out = left_out
+        self._counted = counted
         counts = np.array([len(picture.captions) for picture in pictures])
         # By item, the picture and one of its captions: for evaluation each picture once with its first.
         self._items = np.stack([np.arange(len(pictures)), np.cumsum(counts) - counts], axis=1)
@@ -224,4 +223,4 @@ class PictureSplit(CaptionSplit):
     @property
     def report(self) -> dict[str, int]:
         """See `CaptionSplit`."""
-        return {"images": len(self._pictures), "captions": len(self.sentences)} | self._left_out
+        return {"images": len(self._pictures), "captions": len(self.sentences)} | self._counted

@@ -22,11 +22,12 @@ import pyarrow.compute as pc  # type: ignore[import-untyped]
 from datasets import Dataset, concatenate_datasets
 
 from data.cache import alone, require_space
+from data.copies import Copies, Found, copies, hashes
 from data.corpus import Corpus, Pair
 from data.text_files import content_hash
 from data.vocabulary import Vocabulary
 from zoo.spec import DataSpec
-from zoo.text import TextCodec, text_spec
+from zoo.text import SPECIAL_TOKENS, TextCodec, text_spec
 
 _log = logging.getLogger(__name__)
 
@@ -48,12 +49,16 @@ class Prepared:
         tokenizers: JSON of both sides.
         test_hash: sha256 over the raw pairs of the test split, in order.
         majority: exact match on each test split of always answering the most frequent training target.
+        unknown: by split and side, which share of the tokens (EOS left out) the vocabulary does not know.
+        copies: pairs of a split that are in another one, too; see `data.copies`.
     """
 
     splits: dict[str, Dataset]
     tokenizers: tuple[str, str]
     test_hash: str
     majority: dict[str, float]
+    unknown: dict[str, dict[str, float]]
+    copies: Copies
 
 
 def prepare(corpus: Corpus, vocabulary: Vocabulary | DataSpec, cache_dir: Path) -> Prepared:
@@ -133,7 +138,13 @@ def _read(folder: Path) -> Prepared | None:
     except (OSError, ValueError):  # pyarrow's errors are ValueErrors
         return None
     source, target = summary["tokenizers"]
-    return Prepared(splits, (source, target), summary["test_hash"], summary["majority"])
+    found = {
+        split: {other: Found(*copied) for other, copied in others.items()}
+        for split, others in summary["copies"].items()
+    }
+    return Prepared(
+        splits, (source, target), summary["test_hash"], summary["majority"], summary["unknown"], found
+    )
 
 
 def _joined(folder: Path, split: str) -> Dataset:
@@ -190,7 +201,8 @@ def _make(
         for split, text in texts.items():
             where = f"{name}, split {split}"
             _write(unfinished / f"{split}.ids.arrow", _ids(where, text, tokenizers))
-        summary = json.dumps(_summary(texts, tokenizers))
+        unknown = {split: _unknown(unfinished / f"{split}.ids.arrow") for split in texts}
+        summary = json.dumps(_summary(texts, tokenizers) | {"unknown": unknown})
         (unfinished / "summary.json").write_text(summary, encoding="utf-8")
         checksums = "".join(f"{content_hash([path])}  {path.name}\n" for path in sorted(unfinished.iterdir()))
         (unfinished / _CHECKSUMS).write_text(checksums, encoding="utf-8")
@@ -213,12 +225,29 @@ def _summary(texts: Mapping[str, Dataset], tokenizers: tuple[str, str]) -> dict[
             for split, text in texts.items()
             if split.startswith("test")
         },
+        "copies": copies({split: hashes(_pairs(text)) for split, text in texts.items()}),
     }
+
+
+def _unknown(path: Path) -> dict[str, float]:
+    """Which share of the tokens of each side is unknown; the EOS of each sentence does not count."""
+    ids, unk = Dataset.from_file(str(path)), SPECIAL_TOKENS.index("<unk>")
+    shares = {}
+    for side in ("source", "target"):
+        column = ids.data.column(f"{side}_ids")
+        unknown = sum(pc.sum(pc.equal(chunk.flatten(), unk)).as_py() or 0 for chunk in column.chunks)
+        tokens = sum(len(chunk.flatten()) - len(chunk) for chunk in column.chunks)
+        shares[side] = unknown / max(tokens, 1)
+    return shares
+
+
+def _pairs(text: Dataset) -> Iterator[Pair]:
+    return zip(_texts(text, "source"), _texts(text, "target"), strict=True)
 
 
 def _pairs_hash(text: Dataset) -> str:
     """sha256 over the raw pairs of a split, in order."""
-    return _sha256(chain.from_iterable(zip(_texts(text, "source"), _texts(text, "target"), strict=True)))
+    return _sha256(chain.from_iterable(_pairs(text)))
 
 
 def _require_test_pairs(name: str, texts: Mapping[str, Dataset]) -> None:

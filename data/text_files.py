@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from data.corpus import Pair
-from zoo.reading import require_regular, unpacked_lines
+from zoo.reading import require_regular, unique_keys, unpacked_lines
 from zoo.text import is_blank
 
 _SHOWN = 5  # of many mistakes of one kind
@@ -123,7 +123,7 @@ def content_hash(paths: Sequence[Path]) -> str:
 def _sides(where: str, line: str, keys: Sequence[Pair]) -> Pair:
     """Both sides of a JSON object."""
     try:
-        row: Any = json.loads(line)
+        row: Any = json.loads(line, object_pairs_hook=unique_keys)
     except json.JSONDecodeError as error:
         reason = error.msg.removesuffix(" at")
         raise ValueError(f"{where}: no JSON, {reason} at column {error.colno}") from error

@@ -1,11 +1,13 @@
 """The data module of every translation task: a corpus, a vocabulary, batches."""
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from data.batching import Layout, TokenBatches
+from data.copies import counts, say_copies
 from data.corpus import Corpus
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.pairs import EncodedPairs
@@ -16,6 +18,8 @@ from zoo.spec import DataSpec
 from zoo.text import text_spec
 
 _log = logging.getLogger(__name__)
+
+_MUCH_UNKNOWN = 0.2
 
 
 class TranslationData(DataModule):
@@ -28,8 +32,10 @@ class TranslationData(DataModule):
         test_splits: `test` first, then the corpus's other test splits.
         baselines: for each test split, `majority_exact_match` in [0, 1]: always answering the most frequent
             training target.
-        report: for each split the number of `pairs`; for train how many were `dropped` as too long; for the
-            others, which lose no pair, how many sources were `truncated`.
+        report: for each split the number of `pairs`, and which share of the tokens of each side is unknown
+            (`unknown_source`, `unknown_target`); for train how many pairs were `dropped` as too long; for the
+            others, which lose no pair, how many sources were `truncated`, and how many pairs are `in_train`
+            or `in_val` as well.
     """
 
     batch_type = TranslationBatch
@@ -126,6 +132,13 @@ class TranslationData(DataModule):
             else:
                 self._count(split, "truncated", pairs.truncated)
             self._splits[split] = pairs
+            self._report_unknown(split, prepared.unknown[split])
+            self.report[split] |= counts(prepared.copies, split)
+        say_copies(
+            f"{self.corpus.name} pairs",
+            prepared.copies,
+            lambda split, number: repr(prepared.splits[split][number]["source"]),
+        )
         self.baselines = {
             split: {"majority_exact_match": share} for split, share in prepared.majority.items()
         }
@@ -135,6 +148,16 @@ class TranslationData(DataModule):
         if self._prepared is None:  # once: its files are hashed at every start, to see that they are whole
             self._prepared = prepare(self.corpus, self._given or self.tokenizer, self.cache_dir)
         return self._prepared
+
+    def _report_unknown(self, split: str, shares: Mapping[str, float]) -> None:
+        self.report[split] |= {f"unknown_{side}": share for side, share in shares.items()}
+        if max(shares.values()) > _MUCH_UNKNOWN:
+            _log.warning(
+                "%s, split %s: the vocabulary does not know %s: is it too small (data.tokenizer), or the text"
+                " of another kind than that of train?",
+                *(self.corpus.name, split),
+                " and ".join(f"{share:.0%} of the tokens of the {side}" for side, share in shares.items()),
+            )
 
     def _count(self, split: str, what: str, pairs: int) -> None:
         self.report[split][what] = pairs

@@ -45,13 +45,22 @@ class Vocabulary(ABC):
         return self.train(source), self.train(target)
 
     def train(self, texts: Iterable[str]) -> str:
-        """Trains on sentences of one side; gives the tokenizer's JSON."""
+        """Trains on sentences of one side; gives the tokenizer's JSON.
+
+        Raises:
+            ValueError: no token was found.
+        """
         tokenizer, trainer = self._untrained()
         tokenizer.normalizer = normalizer()
         tokenizer.post_processor = processors.TemplateProcessing(
             single=f"$A {_EOS}", special_tokens=[(_EOS, SPECIAL_TOKENS.index(_EOS))]
         )
         tokenizer.train_from_iterator(texts, trainer)
+        if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
+            raise ValueError(
+                f"{self} finds no token in the texts to train on, so every word would be unknown:"
+                " lower data.tokenizer.minimum_count, or give more text"
+            )
         return str(tokenizer.to_str())
 
     @abstractmethod
@@ -90,7 +99,14 @@ class Bpe(Vocabulary):
 
     def train(self, texts: Iterable[str]) -> str:
         """See `Vocabulary`; words too long to be any are left out."""
-        return super().train(_without_endless_words(texts))
+        trained = super().train(_without_endless_words(texts))
+        if (size := Tokenizer.from_str(trained).get_vocab_size()) > self.size:
+            _log.warning(
+                "data.tokenizer.size=%d is too small for the characters of the texts: the vocabulary has %d"
+                " tokens, all of these and no longer ones",
+                *(self.size, size),
+            )
+        return trained
 
 
 def _without_endless_words(texts: Iterable[str]) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -88,13 +89,40 @@ def read_for_drawing(path: str | Path, spec: ImageSpec, longer_side: int = 400) 
     if not spec.stretched:
         return read_image(path, spec)
     with _readable(path) as file:
-        width, height = size_as_held(file)
+        width, height = _size_as_held(file)
     scale = longer_side / max(width, height)
     wide, high = max(1, round(width * scale)), max(1, round(height * scale))
     return read_image(path, replace(spec, width=wide, height=high))
 
 
-def size_as_held(file: Image.Image) -> tuple[int, int]:
+class Head(NamedTuple):
+    """What the head of a picture's file says; its pixels are not read.
+
+    Attributes:
+        path: of the file.
+        height: pixels of the picture as it was held.
+        width: likewise.
+        mode: Pillow's name for how a pixel is stored.
+    """
+
+    path: Path
+    height: int
+    width: int
+    mode: str
+
+
+def read_head(path: Path) -> Head:
+    """Opens a picture without reading its pixels.
+
+    Raises:
+        ValueError: there is no such file, or it is no picture.
+    """
+    with _readable(path) as file:
+        width, height = _size_as_held(file)
+        return Head(path, height, width, file.mode)
+
+
+def _size_as_held(file: Image.Image) -> tuple[int, int]:
     """Width and height of an opened picture as it was held; its pixels are not read."""
     lies = file.getexif().get(ExifTags.Base.Orientation) in (5, 6, 7, 8)
     return file.size[::-1] if lies and file.format != "TIFF" else file.size  # which Pillow has turned

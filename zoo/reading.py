@@ -110,6 +110,20 @@ def read_json(path: Path, most: int = _MOST_BYTES, **options: Any) -> Any:
     return content
 
 
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object of JSON, for `json.loads(..., object_pairs_hook=unique_keys)`.
+
+    Raises:
+        ValueError: a key stands in it twice, of which JSON would keep the last.
+    """
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the key {twice!r} stands twice in one object")
+    return made
+
+
 def read_yaml(path: Path, most: int = _MOST_BYTES) -> Any:
     """Reads YAML, plain values alone.
 

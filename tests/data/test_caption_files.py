@@ -49,6 +49,7 @@ def test_karpathy(tmp_path: Path) -> None:
     [
         ("{", "k: no JSON, "),
         ([], "k: must have a list 'images' of objects"),
+        ('{"images": [], "images": []}', "k: .*'images' stands twice"),
         ({"images": [3]}, "k: must have a list 'images' of objects"),
         (
             {"images": [image("dev", "a", "b")]},
@@ -75,6 +76,16 @@ def test_karpathy(tmp_path: Path) -> None:
 def test_karpathy_with_mistakes(tmp_path: Path, content: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_karpathy(write(tmp_path / "k", content))
+
+
+def test_what_karpathy_left_odd_is_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    images = [image("train", "a.jpg", "One"), image("val", "b.jpg", " "), image("train", "a.jpg", "Two")]
+    read_karpathy(write(tmp_path / "k", {"images": images[:1]}))
+    assert not caplog.records
+    assert read_karpathy(write(tmp_path / "k", {"images": images}))["train"] == {"a.jpg": ["One", "Two"]}
+    silent, doubled = caplog.messages
+    assert silent.endswith("1 images have no sentence and are left out, for example b.jpg")
+    assert "1 images stand there once more, " in doubled
 
 
 def test_json_that_windows_wrote(tmp_path: Path) -> None:
@@ -122,6 +133,7 @@ def test_jsonl(tmp_path: Path) -> None:
     [
         ("", "line 2: is empty"),
         ("{", "line 2: no JSON, "),
+        ('{"image": "a", "captions": ["A"], "captions": ["B"]}', "line 2: .*'captions' stands twice"),
         ("[" * 100_000, "line 2: no JSON that can be read, "),
         ('{"image": "a.jpg", "caption": "A"}', r'line 2: must be an object like \{"image"'),
         ('"image captions"', r"line 2: must be an object like"),
@@ -134,7 +146,7 @@ def test_jsonl(tmp_path: Path) -> None:
         ('{"image": "a", "captions": ["A", " "]}', "line 2: 'captions' must be a list of texts"),
         ('{"image": "a", "captions": ["\\ud800"]}', "line 2: 'captions' must be a list of texts"),
     ],
-    ids=range(10),
+    ids=range(11),
 )
 def test_every_bad_line_is_named(tmp_path: Path, line: str, message: str) -> None:
     with pytest.raises(ValueError, match=message):

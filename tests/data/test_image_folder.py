@@ -1,5 +1,6 @@
 """Anyone's own pictures."""
 
+import logging
 import os
 import shutil
 from collections.abc import Callable
@@ -84,6 +85,31 @@ def test_pictures_of_any_size_become_those_of_the_first_or_as_asked(tmp_path: Pa
     for picture in tmp_path.rglob("*.*"):
         picture.write_text("no picture")
     assert ImageFolder(path=str(tmp_path)).size is None
+
+
+def test_what_the_first_picture_sets_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO)
+    tree(tmp_path, "train", "val", "test", count=2)
+    first = draw(tmp_path / "train" / "cat" / "000.png", size=(9, 8))
+    load(tmp_path)
+    said = f"grey, 8 x 9 pixels (height x width, taken from the first picture, {first}); 11 of 12 pictures"
+    assert said in caplog.text
+    assert [record.levelname for record in caplog.records] == ["INFO"]
+    draw(first, size=(2, 2))
+    load(tmp_path, height=24, width=24)
+    assert "grey, 24 x 24 pixels (height x width); 12 of 12 pictures" in caplog.text
+    assert [record.levelname for record in caplog.records] == ["INFO", "INFO"]
+    load(tmp_path)
+    assert caplog.records[-1].levelname == "WARNING"
+    assert caplog.messages[-1].endswith(": give data.images.height and data.images.width")
+
+
+def test_the_check_reads_the_heads_of_pictures(tmp_path: Path) -> None:
+    tree(tmp_path, "train", "val", "test", count=2)
+    ImageFolder(path=str(tmp_path)).check_files()
+    (tmp_path / "val" / "dog" / "000.png").write_text("no picture")
+    with pytest.raises(ValueError, match=r"val/dog/000\.png is no picture"):
+        ImageFolder(path=str(tmp_path)).check_files()
 
 
 def test_one_coloured_picture_makes_all_coloured(tmp_path: Path) -> None:

@@ -157,7 +157,22 @@ def test_baselines_and_report() -> None:
     data = ready()
     assert data.test_splits == ["test"]
     assert data.baselines == {"test": {"majority_error": pytest.approx(1 - 17 / 33)}}  # a b c a, a b c a, ...
-    assert data.report == {split: {"images": count} for split, count in SIZES.items()}
+    assert {split: counted["images"] for split, counted in data.report.items()} == SIZES
+    assert data.report["test"] == {"images": SIZES["test"], "in_train": 0, "in_val": 0}
+
+
+def test_images_of_another_split_are_counted_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    class Leaky(Noise):
+        def load(self) -> LabelledImages:
+            loaded = super().load()
+            loaded.splits["test"].images[2:5] = loaded.splits["train"].images[3:6]
+            return loaded
+
+    data = ready(Leaky())
+    assert (data.report["test"]["in_train"], data.report["test"]["in_val"]) == (3, 0)
+    assert data.report["val"] == {"images": SIZES["val"], "in_train": 0}
+    (said,) = (record.getMessage() for record in caplog.records if "copies" in record.message)
+    assert "of split test have copies, 3 in train; for example" in said
 
 
 def test_a_checkpoint_of_other_data_is_refused() -> None:

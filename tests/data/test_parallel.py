@@ -206,16 +206,65 @@ def module(folder: Path, **options: Any) -> ParallelData:
 def test_it_trains(tmp_path: Path) -> None:
     data = module(tmp_path, **given(tmp_path, target_language="de"))
     data.setup()
+    third = {f"unknown_{side}": pytest.approx(1 / 3) for side in ("source", "target")}  # of `man 7 walks`
     assert data.report == {
-        "train": {"pairs": 5, "dropped": 0},
-        "val": {"pairs": 5, "truncated": 0},
-        "test": {"pairs": 5, "truncated": 0},
+        "train": {"pairs": 5, "dropped": 0, "unknown_source": 0, "unknown_target": 0},
+        "val": {"pairs": 5, "truncated": 0, "in_train": 0} | third,
+        "test": {"pairs": 5, "truncated": 0, "in_train": 0, "in_val": 0} | third,
     }
     assert data.spec.target is not None
     assert (data.spec.name, data.spec.target.language) == ("parallel", "de")
     assert sorted(text for batch in data.train_dataloader() for text in batch.source_text) == [
         source for source, _ in PAIRS[:5]
     ]
+
+
+def test_much_that_the_vocabulary_does_not_know_is_said_once_a_split(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    files = given(tmp_path, val=write(tmp_path, "v.{}", [("man 0 runs", "Mann 0 geht"), *PAIRS[:4]]))
+    module(tmp_path, **files).setup()
+    said = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert [message for message in said if "does not know" in message] == [
+        message for message in said if "split test: the vocabulary does not know 33% of the tokens" in message
+    ]
+    assert len(said) == 2, "the pairs of train in val are the other line"
+
+
+def test_a_vocabulary_without_words_is_refused(tmp_path: Path) -> None:
+    data = ParallelData(
+        **given(tmp_path),
+        tokenizer=Words(minimum_count=9999),
+        cache_dir=tmp_path / "cache",
+        **{"batch_tokens": 200, "maximum_length": 20, "seed": 1},
+    )
+    with pytest.raises(ValueError, match=r"minimum_count=9999.* finds no token .* lower data\.tokenizer"):
+        data.setup()
+
+
+def test_pairs_of_another_split_are_counted_and_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    tested = write(tmp_path, "t.{}", [("man 1 walks", "anders"), *PAIRS[1:3], PAIRS[7]])
+    for _ in range(2):  # the second finds them in the cache
+        caplog.clear()
+        data = module(tmp_path, **given(tmp_path, test=tested))
+        data.setup()
+        found = {split: report.get("in_train") for split, report in data.report.items()}
+        assert found == {"train": None, "val": 0, "test": 2}
+        assert data.report["test"]["in_val"] == 1
+        (said,) = (record.getMessage() for record in caplog.records if "copies" in record.message)
+        assert "of split test have copies, 2 in train and 1 in val; for example 'man 1 wal" in said
+
+
+def test_the_check_reads_the_beginnings_of_files(tmp_path: Path) -> None:
+    train = write(tmp_path, "a.{}")
+    Path(train[1]).write_bytes("Straße\n".encode("latin-1") * 400)
+    with pytest.raises(ValueError, match=r"a\.de, line 1: byte 0xdf at column 5 is not UTF-8"):
+        module(tmp_path, train=train).check_files()
+    with pytest.raises(ValueError, match=r"v\.tsv is empty"):
+        module(tmp_path, **given(tmp_path, val=table(tmp_path, "v.tsv", []))).check_files()
+    module(tmp_path, **given(tmp_path)).check_files()
 
 
 def test_the_check_finds_missing_files(

@@ -143,6 +143,7 @@ def test_json_lines(tmp_path: Path, name: str) -> None:
             r"line 2: must have the keys 'source' and 'target'; it has 'source', 'tgt'",
         ),
         ("{}", "line 2: .* it has none"),
+        ('{"source": "a", "target": "b", "source": "c"}', "line 2: .*'source' stands twice"),
         ('{"source": "a", "target": 3}', "line 2: 'target' must be text, got 3"),
         ('{"source": "\\ud800", "target": "b"}', "line 2: 'source' is no text"),
         ('{"source": "a", "target": " "}', "line 2 lacks source or target"),

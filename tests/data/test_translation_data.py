@@ -210,11 +210,9 @@ def test_long_pairs_are_counted_never_silently_lost(cache: Path, caplog: pytest.
     rows = [source_long, short, target_long, fits]
     with caplog.at_level(logging.WARNING, logger="data.translation"):
         data = ready(cache, Lines(train=rows, val=rows, test=rows[::-1]), maximum_length=3)
-    assert data.report == {
-        "train": {"pairs": 4, "dropped": 2},
-        "val": {"pairs": 4, "truncated": 1},
-        "test": {"pairs": 4, "truncated": 1},
-    }
+    assert data.report["train"].items() >= {"pairs": 4, "dropped": 2}.items()
+    for split in ("val", "test"):
+        assert data.report[split].items() >= {"pairs": 4, "truncated": 1}.items()
     assert "train: 2 of 4 pairs dropped" in caplog.text
     assert "val: 1 of 4 pairs truncated" in caplog.text
     train = list(data.train_dataloader())

@@ -64,6 +64,21 @@ def test_sizes_are_bounds() -> None:
     assert entries(Words(size=5).build(ENGLISH, GERMAN)[0])[4] == "▁the"  # the most frequent ones stay
 
 
+@EACH
+def test_texts_without_a_token_are_refused(kind: type[Vocabulary]) -> None:
+    with pytest.raises(ValueError, match=r"finds no token .*lower data\.tokenizer\.minimum_count"):
+        make(kind).build([" "], GERMAN)
+
+
+def test_a_size_below_the_alphabet_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    Bpe(size=60).train(ENGLISH)
+    assert not caplog.records
+    tokenizer = Bpe(size=10).train(ENGLISH)
+    (said,) = caplog.messages
+    assert said.startswith("data.tokenizer.size=10 is too small for the characters")
+    assert f"has {len(entries(tokenizer))} tokens" in said
+
+
 def test_rare_words_are_unknown() -> None:
     kept = entries(Words(minimum_count=2).build(ENGLISH, GERMAN)[0])[4:]
     assert set(kept) == {"▁the", "▁man", "▁sees", "▁cat"}

@@ -30,7 +30,7 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
 
 
 def check_files(configs: Sequence[Config]) -> None:
-    """Refuses data whose files are missing and cannot be downloaded.
+    """Refuses data whose files are missing and cannot be downloaded, or whose beginnings cannot be read.
 
     Args:
         configs: checked.
@@ -45,5 +45,5 @@ def check_files(configs: Sequence[Config]) -> None:
         try:
             if look is not None:
                 look()
-        except FileNotFoundError as error:
+        except (FileNotFoundError, ValueError) as error:
             raise ConfigError([Problem("data", str(error))]) from error
