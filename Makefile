@@ -4,7 +4,7 @@ VENV := .venv
 INSTALLED := $(VENV)/installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-slow lint check-conf
+.PHONY: help install train test test-slow faults lint check-conf
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -24,6 +24,12 @@ test: $(INSTALLED) ## run the quick tests, on two processes
 
 test-slow: $(INSTALLED) ## run the tests that take minutes
 	$(VENV)/bin/python -m pytest -m slow
+
+faults: $(INSTALLED) ## try accidents and hostile inputs again and count them in results/faults.json; an hour
+	rm -f results/faults.json
+	ZOO_FAULT_TABLE=results/faults.json $(VENV)/bin/python -m pytest -m hostile
+	ZOO_FAULT_TABLE=results/faults.json $(VENV)/bin/python -m pytest -m slow tests/faults
+	$(VENV)/bin/python -m zoo.runs.publish
 
 lint: $(INSTALLED) ## check style and types
 	$(VENV)/bin/ruff check .

@@ -4,10 +4,11 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+from fault_table import HOSTILE, note
 from hydra.core.global_hydra import GlobalHydra
 
 from zoo.config import resolvers
@@ -15,6 +16,16 @@ from zoo.config.compose import compose_jobs
 from zoo.config.frozen import Config
 
 CONF = Path(__file__).parents[1] / "conf"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Counts the hostile inputs that were met as they should be."""
+    report = yield
+    if report.when == "call" and report.passed and (marker := item.get_closest_marker("hostile")):
+        input_, outcome = HOSTILE[marker.args[0]]
+        note(f"hostile input: {input_}", lost=outcome)
+    return report
 
 
 @pytest.fixture(autouse=True)

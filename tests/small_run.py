@@ -36,7 +36,7 @@ IMAGES = DataSpec(
 )
 
 
-WORDS = Words().build([], ["a red square left of the blue circle"])[1]
+WORDS = Words().train(["a red square left of the blue circle"])
 CAPTIONS = DataSpec(
     name="scenes",
     source=None,

@@ -187,6 +187,7 @@ def test_a_drawing_shows_in_its_own_shape_what_a_model_sees_stretched(tmp_path: 
         assert (seen == read_image(tmp_path / name, COLOUR)).all(), "else as a model sees it"
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
 def test_pixels_of_no_known_range_are_refused(tmp_path: Path, dtype: type) -> None:
     written(tmp_path / "a.tif", np.full((4, 6), 200, dtype=dtype))
@@ -213,6 +214,7 @@ def test_a_drawing_of_a_picture_that_is_turned_when_it_is_opened(tmp_path: Path)
     assert read_for_drawing(tmp_path / "a.tif", replace(COLOUR, stretched=True)).shape == (3, 400, 200)
 
 
+@pytest.mark.hostile("own data")
 def test_a_file_that_is_no_picture_is_named(tmp_path: Path) -> None:
     (tmp_path / "notes.png").write_text("no picture")
     whole = written(tmp_path / "whole.png", np.zeros((400, 600), dtype=np.uint8)).read_bytes()
@@ -248,6 +250,7 @@ def test_a_specification_with_images_survives_a_checkpoint() -> None:
     assert DataSpec.from_dict(text.to_dict()) == text
 
 
+@pytest.mark.hostile("no file")
 def test_a_pipe_is_no_picture_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.png")
     with pytest.raises(ValueError, match=r"a\.png is a named pipe, where a regular file is needed"):

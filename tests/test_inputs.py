@@ -40,6 +40,7 @@ def _one(value: object) -> Iterator[object]:
     yield value
 
 
+@pytest.mark.hostile("predict")
 @pytest.mark.parametrize("door", DOORS)
 @pytest.mark.parametrize(
     ("given", "said"),

@@ -37,6 +37,7 @@ def _refused(read: Callable[[Path], Any], path: Path) -> str:
     return message
 
 
+@pytest.mark.hostile("no file")
 @pytest.mark.parametrize("reader", READERS)
 @pytest.mark.parametrize("link", [False, True])
 def test_only_regular_files_are_opened(tmp_path: Path, reader: str, link: bool) -> None:
@@ -63,6 +64,7 @@ def test_what_is_missing_stays_missing(tmp_path: Path, reader: str) -> None:
             READERS[reader](tmp_path / name)
 
 
+@pytest.mark.hostile("run file")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -79,6 +81,7 @@ def test_json(tmp_path: Path, content: str, said: str) -> None:
     assert said in _refused(read_json, tmp_path / "a.json")
 
 
+@pytest.mark.hostile("run file")
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -114,6 +117,7 @@ def test_size_and_encoding(tmp_path: Path) -> None:
     assert "is larger than the 1 MiB" in _refused(lambda path: read_json(path, 2**20), path)
 
 
+@pytest.mark.hostile("no file")
 @pytest.mark.parametrize(
     "row",
     ["x" * 10_000_000, '"' + "x" * 200_000 + '"', '"' + "x\n" * 200_000],

@@ -91,6 +91,7 @@ def test_the_attacks_would_work(marker: Path) -> None:
     del sys.modules["evil_module"]
 
 
+@pytest.mark.hostile("configuration")
 @pytest.mark.parametrize("name", attacks(Path("marker")))
 @pytest.mark.parametrize("place", ["alone", "nested"])
 def test_no_code_runs(marker: Path, config: Config, name: str, place: str) -> None:
@@ -104,6 +105,7 @@ def test_no_code_runs(marker: Path, config: Config, name: str, place: str) -> No
     assert not marker.exists()
 
 
+@pytest.mark.hostile("configuration")
 @pytest.mark.parametrize("target", [3, None, ["os", "system"], {"_target_": "os.system"}, "", "os", "zoo"])
 def test_a_target_is_a_dotted_name(config: Config, target: object) -> None:
     config["callbacks"]["hostile"] = {"_target_": target}
@@ -118,6 +120,7 @@ def frozen(config: Config, folder: Path) -> Path:
     return path
 
 
+@pytest.mark.hostile("configuration")
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -141,6 +144,7 @@ def test_interpolation_hides_nothing(marker: Path, config: Config, hostile: Any)
     assert not marker.exists()
 
 
+@pytest.mark.hostile("configuration")
 @pytest.mark.parametrize(
     "content",
     [
@@ -157,6 +161,7 @@ def test_yaml_makes_no_objects(marker: Path, content: str) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.hostile("configuration")
 def test_a_pickle_is_no_configuration(marker: Path) -> None:
     path = marker.with_name("config.yaml")
     path.write_bytes(pickle.dumps(Payload(marker), protocol=4))
@@ -171,6 +176,7 @@ def test_what_was_checked_is_what_is_built(config: Config) -> None:
     assert type(task).__module__.startswith("zoo.decoding")
 
 
+@pytest.mark.hostile("configuration")
 @pytest.mark.parametrize(
     ("part", "key"),
     [
@@ -215,6 +221,7 @@ def _placed(text: str, places: dict[str, str]) -> str:
     return text
 
 
+@pytest.mark.hostile("configuration")
 @pytest.mark.parametrize(
     ("content", "said"),
     [

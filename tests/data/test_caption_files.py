@@ -44,6 +44,7 @@ def test_karpathy(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -128,6 +129,7 @@ def test_jsonl(tmp_path: Path) -> None:
     assert read_jsonl(write(tmp_path / "j", text)) == {"a.jpg": ["A dog .", "Ein Hund", "C"], "b.jpg": ["B"]}
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize(
     ("line", "message"),
     [

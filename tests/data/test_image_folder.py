@@ -199,6 +199,7 @@ def untrained(root: Path) -> None:
     (root / "train").rename(root / "extra")
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
@@ -220,6 +221,7 @@ def test_folders_that_cannot_be_used_are_named_before_anything_is_read(
         ImageFolder(path=str(tmp_path))
 
 
+@pytest.mark.hostile("own data")
 def test_pictures_that_cannot_be_read_are_named_all_at_once(tmp_path: Path) -> None:
     tree(tmp_path, "train", "val", "test", count=4)
     for number in range(4):
@@ -231,6 +233,7 @@ def test_pictures_that_cannot_be_read_are_named_all_at_once(tmp_path: Path) -> N
         load(tmp_path)
 
 
+@pytest.mark.hostile("no file")
 @pytest.mark.parametrize("name", ["000.png", "zzz.png"])
 def test_a_pipe_among_pictures_is_named_and_not_waited_for(tmp_path: Path, name: str) -> None:
     tree(tmp_path, "train", "val", "test", count=4)

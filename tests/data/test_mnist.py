@@ -97,6 +97,7 @@ def test_what_can_be_neither_found_nor_downloaded_is_named(tmp_path: Path) -> No
         MNIST(data_dir=tmp_path).load()
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [

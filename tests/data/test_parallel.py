@@ -116,6 +116,7 @@ def test_a_mistake_in_a_given_split_leaves_nothing_behind(tmp_path: Path) -> Non
     assert not left
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize(
     ("files", "message"),
     [

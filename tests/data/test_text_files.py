@@ -24,12 +24,14 @@ def test_lines(tmp_path: Path, name: str) -> None:
     ]
 
 
+@pytest.mark.hostile("own data")
 def test_undecodable_bytes_are_located(tmp_path: Path) -> None:
     path = write(tmp_path / "a.de.gz", b"gut\n" * 6 + "schön".encode("latin-1") + b"\ngut\n")
     with pytest.raises(ValueError, match=r"a\.de\.gz, line 7: byte 0xf6 at column 4"):
         list(read_lines(path))
 
 
+@pytest.mark.hostile("no file")
 @pytest.mark.parametrize(
     "content",
     [
@@ -47,6 +49,7 @@ def test_damaged_archives(tmp_path: Path, content: bytes) -> None:
         list(read_lines(tmp_path / "a.gz"))
 
 
+@pytest.mark.hostile("no file")
 @pytest.mark.parametrize("name", ["a", "a.gz"])
 def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
@@ -55,6 +58,7 @@ def test_a_pipe_is_named_and_not_waited_for(tmp_path: Path, name: str) -> None:
             list(read(tmp_path / name))
 
 
+@pytest.mark.hostile("no file")
 def test_a_packed_file_of_nothing_is_no_text(tmp_path: Path) -> None:
     (tmp_path / "a.gz").write_bytes(gzip.compress(bytes(2**25)))
     with pytest.raises(ValueError, match=r"a\.gz has more than 16 MiB in line 1"):
@@ -71,11 +75,13 @@ def test_a_file_is_read_as_it_is_needed(tmp_path: Path) -> None:
     assert next(read_lines(path)) == "first", "the mistake at the end was not reached"
 
 
+@pytest.mark.hostile("own data")
 def test_empty_files(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="a is empty"):
         list(read_lines(write(tmp_path / "a", b"")))
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize("longer", ["source", "target"])
 def test_unequal_counts_name_the_file_that_ends_first(tmp_path: Path, longer: str) -> None:
     paths = {
@@ -86,6 +92,7 @@ def test_unequal_counts_name_the_file_that_ends_first(tmp_path: Path, longer: st
         list(read_pairs(paths["source"], paths["target"]))
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize("blank", [b"", b"  \t", "\u00a0".encode(), b"\r", "\ufeff".encode(), b"\0\0"])
 def test_blank_lines_are_located(tmp_path: Path, blank: bytes) -> None:
     source, target = write(tmp_path / "s", b"a\nb\nc\n"), write(tmp_path / "t", b"a\n" + blank + b"\nc\n")
@@ -109,6 +116,7 @@ def test_tables(tmp_path: Path, name: str) -> None:
     assert list(read_tsv(path, columns=(2, 3))) == [("a", "b"), ("c", "d")]
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize(("line", "columns"), [(b"a\tb\tc", 3), (b"a", 1), (b"a\tb\t", 3)])
 def test_other_columns_are_located(tmp_path: Path, line: bytes, columns: int) -> None:
     path = write(tmp_path / "a.tsv", b"a\tb\n" + line + b"\n")
@@ -118,6 +126,7 @@ def test_other_columns_are_located(tmp_path: Path, line: bytes, columns: int) ->
         list(read_tsv(path))
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize("line", ["", "a\t", "\tb", "a\t\u200b", " \t "])
 def test_blank_sides_of_tables_are_located(tmp_path: Path, line: str) -> None:
     path = write(tmp_path / "a.tsv", f"a\tb\n{line}\nc\td\n".encode())
@@ -132,6 +141,7 @@ def test_json_lines(tmp_path: Path, name: str) -> None:
     assert list(read_jsonl(write(tmp_path / name, content.encode()), keys)) == [("a", "schön"), ("x\ty", "b")]
 
 
+@pytest.mark.hostile("own data")
 @pytest.mark.parametrize(
     ("line", "message"),
     [

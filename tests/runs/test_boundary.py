@@ -43,6 +43,7 @@ VERBS: dict[str, Callable[[Path], object]] = {
 }
 
 
+@pytest.mark.hostile("links")
 @pytest.mark.parametrize("verb", VERBS)
 @pytest.mark.parametrize("name", [*OWN, *ALSO])
 @pytest.mark.parametrize("kind", ["link", "dangling", "link to a link"])

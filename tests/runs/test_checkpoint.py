@@ -98,6 +98,7 @@ class _Hostile:
         return os.system, (f"touch {self.marker}",)
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize("place", ["state_dict", "zoo", "callbacks"])
 def test_a_hostile_checkpoint_runs_nothing(tmp_path: Path, place: str) -> None:
     marker = tmp_path / "marker"
@@ -111,6 +112,7 @@ def test_a_hostile_checkpoint_runs_nothing(tmp_path: Path, place: str) -> None:
     assert not marker.exists()
 
 
+@pytest.mark.hostile("checkpoint")
 def test_a_hostile_pickle_without_an_archive_runs_nothing(tmp_path: Path) -> None:
     path, marker = tmp_path / "a.ckpt", tmp_path / "marker"
     path.write_bytes(pickle.dumps(_Hostile(marker)))
@@ -131,6 +133,7 @@ def _zip_of_text(path: Path) -> None:
         archive.writestr("hello.txt", "hello")
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize(
     "damage",
     [
@@ -152,6 +155,7 @@ def test_a_damaged_file_is_one_clear_error(tmp_path: Path, damage: Any) -> None:
     assert len(str(raised.value)) < 500
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize("record", ["data.pkl", "data/0"])
 def test_a_flipped_bit_is_noticed(tmp_path: Path, record: str) -> None:
     path = _save(tmp_path / "a.ckpt")
@@ -168,6 +172,7 @@ def test_a_flipped_bit_is_noticed(tmp_path: Path, record: str) -> None:
     assert path.read_bytes() == content
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
 def test_weights_that_are_not_finite_are_refused(tmp_path: Path, value: float) -> None:
     weights = {"good": torch.ones(2), "count": torch.tensor(3), "bad": torch.tensor([1.0, value])}
@@ -184,6 +189,7 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         read_checkpoint(_save(tmp_path / "a.ckpt"))
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -216,6 +222,7 @@ def test_checkpoints_of_another_kind(tmp_path: Path, changes: dict[str, Any], me
         read_checkpoint(tmp_path / "list.ckpt")
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize(
     ("side", "message"),
     [
@@ -240,6 +247,7 @@ def test_ids_and_lengths_without_a_meaning_are_refused(
             read_checkpoint(_save(tmp_path / "a.ckpt", zoo={**contents(CONFIG, SPEC), "spec": spec}))
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize(
     "image", [{"channels": 0}, {"height": -1}, {"width": 2.0}, {"classes": ("a", 1)}], ids=str
 )
@@ -266,6 +274,7 @@ def _tensors() -> dict[str, torch.Tensor]:
         }
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize("kind", _tensors())
 @pytest.mark.parametrize("place", ["state_dict", "optimizer_states"])
 def test_tensors_that_are_no_weights_are_refused(tmp_path: Path, kind: str, place: str) -> None:
@@ -276,6 +285,7 @@ def test_tensors_that_are_no_weights_are_refused(tmp_path: Path, kind: str, plac
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize("kind", ["deep", "bomb", "circle"])
 def test_containers_without_an_end_are_refused(tmp_path: Path, kind: str) -> None:
     inner: list[Any] = []
@@ -287,6 +297,7 @@ def test_containers_without_an_end_are_refused(tmp_path: Path, kind: str) -> Non
         read_checkpoint(_save(tmp_path / "a.ckpt", loops=inner))
 
 
+@pytest.mark.hostile("checkpoint")
 def test_an_archive_that_unpacks_to_more_than_its_size_is_refused(tmp_path: Path) -> None:
     path = _save(tmp_path / "a.ckpt")
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -295,6 +306,7 @@ def test_an_archive_that_unpacks_to_more_than_its_size_is_refused(tmp_path: Path
         read_checkpoint(path)
 
 
+@pytest.mark.hostile("checkpoint")
 def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.ckpt")
     (tmp_path / "link.ckpt").symlink_to(tmp_path / "a.ckpt")
@@ -324,6 +336,7 @@ def test_stripping_leaves_the_optimiser_out_and_the_rest_alone(tmp_path: Path) -
     assert path.stat().st_size < size - 3000
 
 
+@pytest.mark.hostile("checkpoint")
 def test_another_vocabulary_is_refused() -> None:
     require_vocabulary(SPEC, replace(SPEC, name="other name, same words"))
     with pytest.raises(

@@ -65,6 +65,7 @@ def test_what_was_written_is_read_back_in_order(tmp_path: Path) -> None:
 GOOD = json.dumps({"split": "test", **_item(0)})
 
 
+@pytest.mark.hostile("run file")
 @pytest.mark.parametrize(
     ("line", "message"),
     [

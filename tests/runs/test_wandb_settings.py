@@ -28,6 +28,7 @@ def test_what_wandb_takes() -> None:
     assert refused_project("attention-zoo") is None
 
 
+@pytest.mark.hostile("wandb")
 @pytest.mark.parametrize(
     ("name", "value"),
     [

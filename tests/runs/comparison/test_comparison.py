@@ -181,6 +181,7 @@ def test_runs_that_did_not_finish_are_listed_and_in_no_mean(sweep: Path) -> None
         assert "loss is nan" in text
 
 
+@pytest.mark.hostile("run file")
 @pytest.mark.parametrize(
     "damage",
     [
@@ -208,6 +209,7 @@ def test_damaged_results_stop_no_comparison(sweep: Path, damage: dict[str, Any])
     assert all(key in str(damaged.left_out) for key in ("results.json", *damage))
 
 
+@pytest.mark.hostile("run file")
 @pytest.mark.parametrize(
     ("damage", "state"),
     [
@@ -224,6 +226,7 @@ def test_a_damaged_status_stops_no_comparison(sweep: Path, damage: dict[str, Any
     assert [row.scores["exact_match"].n for row in found.rows] == [2, 3]
 
 
+@pytest.mark.hostile("run file")
 @pytest.mark.parametrize(
     "damage",
     ["- a list", "data: words", "data: {}\ncallbacks: [1]", "data: {a: 2026-01-31}", "data: {a: [", "\x00"],
@@ -257,6 +260,7 @@ def cut(run: Path, count: int) -> None:
     path.write_text("".join(path.read_text(encoding="utf-8").splitlines(True)[:count]), encoding="utf-8")
 
 
+@pytest.mark.hostile("run file")
 @pytest.mark.parametrize("name", ["11_dot", "23_additive"])
 def test_predictions_that_were_cut_stop_no_comparison(sweep: Path, name: str) -> None:
     cut(sweep / name, 7)
