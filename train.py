@@ -30,7 +30,7 @@ from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
 from zoo.config.jobs import check_jobs
 from zoo.config.sweeps import begin_sweep, study_options
-from zoo.half_precision import usable_precision
+from zoo.half_precision import prepare_precision
 from zoo.runs.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
 from zoo.runs.checkpoint_io import AtomicIO
 from zoo.runs.folder import create_run_folder, day_folder
@@ -124,9 +124,8 @@ def fit_and_test(
     callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
     callbacks += [Compiling()] if config.get("compile") else []
     # In inference mode autocast would cast all weights again at every step of a search.
-    wanted = config["trainer"]
-    trainer = instantiate(wanted, "trainer")(
-        precision=usable_precision(wanted.get("precision"), wanted.get("accelerator")),
+    trainer = instantiate(config["trainer"], "trainer")(
+        precision=prepare_precision(config),
         logger=loggers,
         callbacks=callbacks,
         plugins=[AtomicIO(), *environments()],

@@ -236,6 +236,7 @@ class BatchLoader(DataLoader[Batch]):
         *,
         workers: int = 0,
         worker_timeout: float = 300.0,
+        pinned: bool = False,
     ) -> None:
         """Loads from `items`, which makes a whole batch at once, in the order of `batches`.
 
@@ -244,6 +245,7 @@ class BatchLoader(DataLoader[Batch]):
             batches: which items, in which order.
             workers: processes that load; 0 loads in this one.
             worker_timeout: seconds to wait for a batch from a worker; 0 waits for ever.
+            pinned: whether batches lie in memory that a GPU copies from while it computes.
         """
         # A generator of its own: without one, every pass would draw from the global random numbers.
         super().__init__(
@@ -253,6 +255,7 @@ class BatchLoader(DataLoader[Batch]):
             collate_fn=_unchanged,
             num_workers=workers,
             timeout=worker_timeout if workers else 0,
+            pin_memory=pinned,
             generator=torch.Generator().manual_seed(0),
         )
         self.batches = batches

@@ -115,6 +115,7 @@ class DataModule(LightningDataModule):
             self._batches(split, seed, self._layout),
             workers=self.num_workers,
             worker_timeout=self.worker_timeout,
+            pinned=self.trainer is not None and self.trainer.strategy.root_device.type == "cuda",
         )
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import lightning.pytorch as pl
 import pytest
@@ -10,8 +11,9 @@ import torch
 
 from tests.test_train import TINY, only_run
 from zoo import half_precision
-from zoo.half_precision import usable_precision
+from zoo.half_precision import prepare_precision, usable_precision
 from zoo.kernels.precision import multiplies_bfloat16
+from zoo.runs.results import config_hash
 
 
 @pytest.mark.parametrize("able", [True, False])
@@ -50,3 +52,23 @@ def test_without_onednn_a_cpu_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
     assert not multiplies_bfloat16("cpu")
     assert multiplies_bfloat16("cuda")
+
+
+def test_products_of_float32_are_as_exact_as_asked(
+    start: Callable[..., int], runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(torch, "set_float32_matmul_precision", seen.append)
+    assert start(*TINY, "test=false", "matmul_precision=high", "check=true") == 0
+    assert start(*TINY, "test=false", "matmul_precision=hihg", "check=true") == 2
+    assert not seen
+    prepare_precision({"matmul_precision": "high", "trainer": {"precision": "32-true"}})
+    prepare_precision({"trainer": {"precision": "32-true"}})
+    assert seen == ["high", "highest"]
+
+
+def test_less_exact_products_are_another_configuration(configure: Callable[..., Any]) -> None:
+    assert config_hash(configure()) == config_hash(configure("matmul_precision=highest"))
+    assert config_hash(configure()) != config_hash(configure("matmul_precision=high"))
+    older = {key: value for key, value in configure().items() if key != "matmul_precision"}
+    assert config_hash(configure()) == config_hash(older)

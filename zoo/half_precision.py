@@ -1,10 +1,25 @@
-"""What a machine computes in where half precision is asked for."""
+"""What a machine computes in."""
 
 import logging
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import torch
 
 from zoo.kernels.precision import multiplies_bfloat16
 
 _log = logging.getLogger(__name__)
+
+MatmulPrecision = Literal["highest", "high", "medium"]
+"""How float32 matrices may be multiplied, in torch's words: exactly, in TF32, in bfloat16."""
+
+EXACT: MatmulPrecision = "highest"
+
+
+def prepare_precision(config: Mapping[str, Any]) -> str:
+    """Sets how this process multiplies float32 matrices; gives the trainer's precision, as far as usable."""
+    torch.set_float32_matmul_precision(config.get("matmul_precision", EXACT))  # older runs have none
+    return usable_precision(config["trainer"].get("precision"), config["trainer"].get("accelerator"))
 
 
 def usable_precision(precision: str, device_type: str) -> str:

@@ -3,6 +3,7 @@
 import resource
 import sys
 import time
+from contextlib import ExitStack
 from typing import Any
 
 import lightning.pytorch as pl
@@ -13,6 +14,7 @@ from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
 from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, Padded, TranslationBatch
+from zoo.flops import flop_counter, peak_flops
 
 Batch = TranslationBatch | ImageBatch | CatchBatch | CaptionBatch
 
@@ -23,6 +25,10 @@ class Throughput(Callback):
     What is counted, a batch says itself (`amounts`), and that over all processes that train together. Only
     time spent on training counts (data loading included, validation excluded). Counts stay on the device
     between two logged steps.
+
+    On a card whose peak is known it logs `train/mfu`, too: operations per second as a share of that peak
+    (Chowdhery et al. 2022, appendix B). The first batch is trained on under a counter, and not compiled; of
+    the others the number of items says how many operations they have.
 
     Attributes:
         seconds: wall-clock time of the fit so far, validation included.
@@ -40,6 +46,9 @@ class Throughput(Callback):
         self._positions = 0
         self._gradient_norm: Tensor | None = None
         self._logged_step = 0
+        self._peak: float | None = None
+        self._flops_per_item: float | None = None
+        self._counting: ExitStack | None = None
         self._loaded: dict[str, Any] | None = None
 
     def state_dict(self) -> dict[str, Any]:
@@ -50,6 +59,7 @@ class Throughput(Callback):
             "totals": dict(self._totals),
             "peak_memory_bytes": self.peak_memory_bytes,
             "logged_step": self._logged_step,
+            "flops_per_item": self._flops_per_item,
             "window": {
                 "seconds": self._window_seconds,
                 "real": int(self._real),
@@ -69,6 +79,7 @@ class Throughput(Callback):
             self._training_seconds = self._loaded["training_seconds"]
             self._totals = dict(self._loaded["totals"])
             self.peak_memory_bytes = self._loaded["peak_memory_bytes"]
+            self._flops_per_item = self._loaded.get("flops_per_item")  # of an earlier version there is none
             self._logged_step, window = self._loaded["logged_step"], dict(self._loaded["window"])
             self._window_seconds = window.pop("seconds")
             self._real, self._positions = window.pop("real"), window.pop("positions")
@@ -96,6 +107,27 @@ class Throughput(Callback):
         self._began = self._mark = time.perf_counter()
         if pl_module.device.type == "cuda":
             torch.cuda.reset_peak_memory_stats(pl_module.device)
+        self._peak = peak_flops(pl_module.device)
+
+    def on_train_batch_start(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
+    ) -> None:
+        """Begins to count the operations of the first batch, where anybody asks for them."""
+        if self._peak is not None and self._flops_per_item is None:
+            self._counting = ExitStack()
+            self._counting.enter_context(torch.compiler.set_stance("force_eager"))
+            self._counter = self._counting.enter_context(flop_counter())
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Leaves nothing behind that counts."""
+        self._stop_counting()
+
+    def _stop_counting(self) -> None:
+        if self._counting is not None:
+            self._counting.close()
+            self._counting = None
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Starts the training clock again."""
@@ -118,6 +150,10 @@ class Throughput(Callback):
         batch_idx: int,
     ) -> None:
         """Counts, and logs every `log_every_n_steps` steps."""
+        if self._counting is not None:
+            self._stop_counting()
+            items = next(iter(batch.amounts.values()))
+            self._flops_per_item = self._counter.get_total_flops() / max(1, int(items))
         for name, amount in batch.amounts.items():
             self._amounts[name] = self._amounts.get(name, 0) + amount
         if sides := [side for side in batch if isinstance(side, Padded)]:
@@ -159,6 +195,9 @@ class Throughput(Callback):
         }
         if seconds > 0:
             values |= {f"train/{name}_per_second": amount / seconds for name, amount in amounts.items()}
+        if seconds > 0 and amounts and self._peak is not None and self._flops_per_item is not None:
+            flops = self._flops_per_item * next(iter(amounts.values()))
+            values["train/mfu"] = flops / seconds / (self._peak * trainer.world_size)
         if positions:
             values["train/real_token_share"] = real / positions
         self._training_seconds += seconds

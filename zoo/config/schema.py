@@ -10,6 +10,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from zoo.attention import LocationPolicy, Score, Selection
+from zoo.half_precision import MatmulPrecision
 
 
 class Paths(TypedDict):
@@ -42,6 +43,7 @@ class Settings(TypedDict):
     test: bool
     check: bool
     compile: NotRequired[bool]  # runs of old have none
+    matmul_precision: NotRequired[MatmulPrecision]  # likewise
     attention: NotRequired[Callable[..., Score]]  # parts that only some models or tasks take
     selection: NotRequired[Callable[..., Selection]]
     policy: NotRequired[Callable[..., LocationPolicy]]

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 import zoo
+from zoo.half_precision import EXACT
 from zoo.kernels.precision import multiplies_bfloat16
 from zoo.metrics import bleu_by_source_words
 from zoo.runs.checkpoint import Checkpoint
@@ -148,6 +149,8 @@ def hashed_config(config: Mapping[str, Any]) -> Any:
     chosen["trainer"] = {key: trainer.get(key) for key in _HASHED_TRAINER} | dict.fromkeys(_LAYOUT, 1)
     if (share := trainer.get("limit_test_batches")) is not None:  # which all but trials leave alone
         chosen["limit_test_batches"] = share
+    if (products := config.get("matmul_precision", EXACT)) != EXACT:
+        chosen["matmul_precision"] = products
     if averaging := (config.get("callbacks") or {}).get("averaging"):
         chosen["averaging"] = averaging
     roots = tuple(str(path) for path in (config.get("paths") or {}).values() if path)

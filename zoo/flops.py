@@ -1,0 +1,69 @@
+"""How many floating-point operations a computation has, and how many a card can do in a second."""
+
+import re
+from collections.abc import Callable, Iterable
+from math import prod
+from typing import Any
+
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+_PEAKS = {
+    "B200": 2250,
+    "H200": 989,
+    "H100 NVL": 835,
+    "H100 PCIe": 756,
+    "H100": 989,
+    "A100": 312,
+    "A40": 150,
+    "A10": 125,
+    "L40S": 362,
+    "L4": 121,
+    "RTX 4090": 165,
+    "RTX 3090": 71,
+    "V100-SXM2": 125,
+    "V100-PCIE": 112,
+    "T4": 65,
+}
+"""TFLOP/s in half precision on dense matrices, from NVIDIA's data sheets. Some figures of Lightning's own
+table are those of sparse matrices, and it takes an L40S for an L4."""
+
+Shape = torch.Size
+
+
+def peak_flops(device: torch.device) -> float | None:
+    """The most operations that a card does in a second in half precision; None of one that is not known."""
+    return peak_of(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
+
+
+def peak_of(card: str) -> float | None:
+    """`peak_flops` by the name that the driver gives a card, e.g. `NVIDIA H100 80GB HBM3`."""
+    if "Laptop" in card:  # which shares the name and not the speed
+        return None
+    known = (peak for name, peak in _PEAKS.items() if re.search(rf"\b{name}\b", card))
+    return next((peak * 10.0**12 for peak in known), None)
+
+
+def flop_counter() -> FlopCounterMode:
+    """Torch's counter of products, as a context; it counts torch's recurrent layers as well.
+
+    A multiplication and an addition are two operations. A backward pass that is run inside is counted, too.
+    """
+    aten = torch.ops.aten
+    layers = {
+        aten._cudnn_rnn: _recurrent(1, lambda arguments: arguments[1]),
+        aten._cudnn_rnn_backward: _recurrent(2, lambda arguments: arguments[1]),
+        aten.mkldnn_rnn_layer: _recurrent(1, lambda arguments: arguments[1:5]),
+        aten.mkldnn_rnn_layer_backward: _recurrent(2, lambda arguments: arguments[1:5]),
+    }
+    return FlopCounterMode(display=False, custom_mapping=layers)
+
+
+def _recurrent(passes: int, weights_of: Callable[[Any], Iterable[Shape]]) -> Callable[..., int]:
+    """The count of a recurrent layer, whose every matrix meets every input once in each pass."""
+
+    def count(inputs: Shape, *others: Any, **_: Any) -> int:
+        matrices = (shape for shape in weights_of((inputs, *others)) if len(shape) == 2)
+        return 2 * passes * prod(inputs[:-1]) * sum(map(prod, matrices))
+
+    return count
