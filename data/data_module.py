@@ -105,6 +105,12 @@ class DataModule(LightningDataModule):
             return Layout()
         return Layout(self.trainer.world_size, self.trainer.global_rank, self.trainer.accumulate_grad_batches)
 
+    @property
+    def _on_a_gpu(self) -> bool:
+        if self.trainer is None or not torch.cuda.is_available():
+            return False
+        return bool(self.trainer.strategy.root_device.type == "cuda")
+
     def _batches(self, split: str, seed: int | None, layout: Layout) -> Batches:
         """The batches of a split; see `Batches`."""
         raise NotImplementedError
@@ -115,7 +121,7 @@ class DataModule(LightningDataModule):
             self._batches(split, seed, self._layout),
             workers=self.num_workers,
             worker_timeout=self.worker_timeout,
-            pinned=self.trainer is not None and self.trainer.strategy.root_device.type == "cuda",
+            pinned=self._on_a_gpu,
         )
 
 

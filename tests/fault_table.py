@@ -5,6 +5,9 @@ import json
 import os
 from pathlib import Path
 
+_TABLE = Path(os.environ["ZOO_FAULT_TABLE"]).absolute() if "ZOO_FAULT_TABLE" in os.environ else None
+"""Found before a test changes the current folder."""
+
 _REFUSED = "nothing: refused in one line"
 
 HOSTILE = {
@@ -31,10 +34,9 @@ HOSTILE = {
 
 def note(fault: str, *, lost: str) -> None:
     """Counts one try of a fault; `lost` says what it cost, in the same words for the same cost."""
-    file = os.environ.get("ZOO_FAULT_TABLE")
-    if not file:
+    path = _TABLE
+    if path is None:
         return
-    path = Path(file).absolute()
     descriptor = os.open(path.parent, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)  # several processes may test
     try:

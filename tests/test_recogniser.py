@@ -128,6 +128,7 @@ def test_bad_pictures_are_named_and_nothing_is_recognised(
         recogniser.predict(files)
 
 
+@pytest.mark.slow
 def test_a_fresh_process_in_another_folder_gives_the_same(
     run: Path, pictures: list[Path], tmp_path: Path
 ) -> None:

@@ -98,6 +98,7 @@ class _Stuck(Dataset[Any]):
         time.sleep(60)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded, use of fork:DeprecationWarning")
 def test_a_stuck_worker_is_said() -> None:
     batches = TokenBatches(np.ones((4, 2), dtype=np.int64), 4, seed=1)

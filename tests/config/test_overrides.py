@@ -96,7 +96,12 @@ def test_what_is_said_of_a_sweep(override: str, message: str) -> None:
 
 @pytest.mark.parametrize(
     ("line", "jobs"),
-    [([], 1), (["seed=1"], 1), (["seed=range(1,4)"], 3), (["experiment=glob(*)"], None)],
+    [
+        ([], 1),
+        (["seed=1"], 1),
+        (["seed=range(1,4)"], 3),
+        pytest.param(["experiment=glob(*)"], None, marks=pytest.mark.slow),
+    ],
     ids=["nothing", "one value", "range", "glob"],
 )
 def test_a_sweep_over_whatever_is_there(line: list[str], jobs: int | None) -> None:

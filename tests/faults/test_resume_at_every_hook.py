@@ -15,12 +15,12 @@ pytestmark = pytest.mark.filterwarnings("ignore:Checkpoint directory")
 BUDGETS: dict[str, dict[str, Any]] = {
     "steps": {"max_steps": 13},
     "steps, validated every 3": {"max_steps": 13, "check_val_every_n_epoch": None, "val_check_interval": 3},
-    "epochs, validated every 2": {"max_epochs": 3, "check_val_every_n_epoch": 2},
+    "epochs, validated twice": {"max_epochs": 3, "val_check_interval": 0.5},
 }
 """An epoch has 5 steps. A save one step before a validation is in each of them."""
 MORE: dict[str, dict[str, Any]] = {
     "epochs": {"max_epochs": 3},
-    "epochs, validated twice": {"max_epochs": 3, "val_check_interval": 0.5},
+    "epochs, validated every 2": {"max_epochs": 3, "check_val_every_n_epoch": 2},
     "steps, validated every 7": {"max_steps": 16, "check_val_every_n_epoch": None, "val_check_interval": 7},
     "steps and epochs": {"max_steps": 13, "max_epochs": 3},
     "a sanity check": {"max_steps": 13, "num_sanity_val_steps": 2},

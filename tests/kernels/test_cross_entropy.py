@@ -120,6 +120,7 @@ def test_no_tensor_has_a_score_of_every_token_for_every_word() -> None:
     assert largest.elements == 256 * 100
 
 
+@pytest.mark.slow
 def test_the_kernel_of_a_gpu_is_the_same() -> None:
     """In a process of its own: Triton decides when it is imported whether it interprets kernels."""
     pytest.importorskip("triton")

@@ -89,6 +89,7 @@ def test_without_a_file_there_is_nothing_beside(tmp_path: Path) -> None:
     assert beside([], []) == ""
 
 
+@pytest.mark.slow
 def test_what_stands_beside_can_be_typed() -> None:
     anchors = read_anchors(PROJECT / "results" / "anchors.yaml")
     assert anchors

@@ -32,22 +32,23 @@ class FinalValidation(Callback):
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """A run that was left in the validation behind its last epoch finds it due again."""
-        if _is_last_epoch(trainer):
-            _validate_every_epoch(trainer)
+        self._validate_behind_last_batch(trainer)
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
         """Asks for a validation behind the last step."""
         if trainer.global_step == trainer.max_steps:
             trainer.should_stop = True  # which implies a validation first
-        last_epoch = _is_last_epoch(trainer)
-        if last_epoch or (trainer.should_stop and trainer.fit_loop._can_stop_early):
+        if trainer.should_stop and trainer.fit_loop._can_stop_early:
             _validate_every_epoch(trainer)
-        if last_epoch and trainer.is_last_batch:
-            trainer.val_check_batch = 1
+        self._validate_behind_last_batch(trainer)
 
-
-def _is_last_epoch(trainer: pl.Trainer) -> bool:
-    return trainer.current_epoch + 1 == trainer.max_epochs
+    @staticmethod
+    def _validate_behind_last_batch(trainer: pl.Trainer) -> None:
+        """Of the last epoch, wherever it is validated besides."""
+        if trainer.current_epoch + 1 == trainer.max_epochs:
+            _validate_every_epoch(trainer)
+            if trainer.is_last_batch:
+                trainer.val_check_batch = 1
 
 
 def _validate_every_epoch(trainer: pl.Trainer) -> None:

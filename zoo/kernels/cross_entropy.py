@@ -31,7 +31,7 @@ def linear_cross_entropy(
     kernel (`zoo.kernels.cross_entropy_rows`) turns scores into their gradient, in place.
 
     Beside the gradients of features and weights it holds the scores of 256 tokens in float32 on a CPU, and at
-    most 2^27 scores in the precision of the product on a GPU (benchmarks/cross_entropy_memory.py).
+    most 2^27 scores in the precision of the product on a GPU.
 
     Args:
         features: `(..., D)`; under autocast the products are done in its precision, the rest in float32.
