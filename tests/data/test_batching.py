@@ -1,13 +1,17 @@
 """Token batches and their order."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
 from data.batching import BatchLoader, Layout, TokenBatches
+from data.data_module import DataModule
 from zoo.batch import TranslationBatch
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(np.array)
@@ -160,3 +164,18 @@ class _Broken(Dataset[TranslationBatch]):
 def test_what_breaks_while_loading_says_what_it_is() -> None:
     with pytest.raises(RuntimeError, match="no such thing as time"):
         list(BatchLoader(_Broken(), TokenBatches(some_lengths(), 200, seed=1)))
+
+
+def test_batches_for_a_gpu_are_pinned(monkeypatch: pytest.MonkeyPatch) -> None:
+    batches = TokenBatches(some_lengths(), 100, seed=1)
+    module = DataModule(seed=1, num_workers=0, worker_timeout=0)
+    module._splits = {"train": _Broken()}
+    monkeypatch.setattr(module, "_batches", lambda *_: batches)
+    monkeypatch.setattr(DataModule, "_layout", Layout())
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    for device, pinned in (("cuda", True), ("cpu", False)):
+        strategy = SimpleNamespace(root_device=torch.device(device))
+        module.trainer = SimpleNamespace(strategy=strategy)  # type: ignore[assignment]
+        assert module._loader("train", seed=1).pin_memory is pinned
+    module.trainer = None
+    assert not module._loader("train", seed=1).pin_memory

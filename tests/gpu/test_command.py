@@ -1,0 +1,57 @@
+"""The command that measures a GPU, tried on a CPU."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMMAND = Path(__file__).parents[2] / "benchmarks" / "gpu.py"
+
+
+def ran(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([sys.executable, str(COMMAND), *arguments], capture_output=True, text=True)
+
+
+@pytest.mark.slow
+def test_every_part_runs_on_a_cpu(tmp_path: Path) -> None:
+    file = tmp_path / "gpu.json"
+    done = ran("--device", "cpu", "--minutes", "15", "--output", str(file))
+    assert done.returncode == 0, done.stderr
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["not_reached"] == []
+    assert [name for name, figures in found["parts"].items() if {"error", "cut"} & figures.keys()] == []
+    assert found["parts"]["tests"]["all"]["exit_code"] == 0, found["parts"]["tests"]["all"]["output"]
+    for figures in found["parts"]["base"].values():
+        # 32 tokens; the formula of docs/speed.md, by hand: both layers, what crosses, the vocabulary
+        layer = 4 * 32 * 32 + 2 * 32 * 64 + 2 * 8 * 32
+        assert figures["flops"] == 3 * 2 * 32 * (2 * layer + 4 * 32 * 32 + 2 * 8 * 32 + 100 * 32)
+    counted = found["parts"]["models"]["transformer base, 32-true"]["flops_per_token"]
+    assert counted * 32 == found["parts"]["base"]["32-true"]["flops"], "the counter agrees with the formula"
+
+
+@pytest.mark.slow
+def test_what_was_measured_before_the_end_counts(tmp_path: Path) -> None:
+    file = tmp_path / "gpu.json"
+    assert (
+        ran("--device", "cpu", "--minutes", "0.01", "--only", "windows", "--output", str(file)).returncode
+        == 0
+    )
+    found = json.loads(file.read_text(encoding="utf-8"))
+    assert found["not_reached"] == ["windows"] or "cut" in found["parts"]["windows"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--only", "nothing"], "there is no part nothing; allowed: tests, base"),
+        (["--device", "tpu"], "cuda or cpu"),
+    ],
+)
+def test_mistakes(arguments: list[str], said: str) -> None:
+    done = ran(*arguments)
+    assert done.returncode
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
