@@ -11,7 +11,6 @@ utilisation), `models` (speed, memory and loss of every model in each way to com
 `peers` (Hugging Face's Marian). `gpu_wheels.txt` says what a bare machine lacks, and how it gets it.
 """
 
-import json
 import re
 import sys
 import time
@@ -28,6 +27,7 @@ from on_gpu.parts import PARTS
 from on_gpu.setting import Setting
 
 from zoo.flops import peak_flops
+from zoo.runs.files import write_json
 from zoo.runs.results import machine
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "benchmarks"
@@ -75,7 +75,7 @@ def measure(setting: Setting, names: Sequence[str], card: str, file: Path) -> No
             for what, measured in PARTS[name](setting):
                 figures[what] = measured
                 found["seconds"][name] = round(time.monotonic() - start, 1)
-                _write(file, found)
+                write_json(file, found)
                 print(f"{name}: {what}: {_line(measured)}", flush=True)
                 if setting.seconds_left <= 0:
                     figures["cut"] = f"after {what}: {setting.minutes:g} minutes were over"
@@ -84,19 +84,13 @@ def measure(setting: Setting, names: Sequence[str], card: str, file: Path) -> No
             figures["error"] = traceback.format_exc()[-3000:]
             print(f"{name}: {figures['error']}", flush=True)
         found["seconds"][name] = round(time.monotonic() - start, 1)
-        _write(file, found)
+        write_json(file, found)
     print(f"written: {file}")
 
 
 def _line(figures: dict[str, Any]) -> str:
     numbers = {key: value for key, value in figures.items() if isinstance(value, int | float)}
     return ", ".join(f"{key} {value:.4g}" for key, value in numbers.items())
-
-
-def _write(file: Path, found: dict[str, Any]) -> None:
-    unfinished = file.with_suffix(".tmp")
-    unfinished.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    unfinished.replace(file)
 
 
 if __name__ == "__main__":

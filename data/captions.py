@@ -18,7 +18,7 @@ from data.batching import Layout, Part, ShuffledBatches
 from data.caption_set import CaptionSet, CaptionSplit, Encoder, Items, Wanted, image_spec
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.keyed_random import keys, split_key
-from data.vocabulary import Vocabulary
+from data.vocabulary import MUCH_UNKNOWN, Vocabulary
 from zoo.batch import CaptionBatch, Padded
 from zoo.image import as_float
 from zoo.spec import DataSpec, ImageSpec, TextSpec
@@ -29,8 +29,6 @@ _log = logging.getLogger(__name__)
 _SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
 
 Ids = NDArray[np.int64]
-
-_MUCH_UNKNOWN = 0.2
 
 
 def words_alone(caption: str) -> str:
@@ -183,7 +181,7 @@ class CaptionData(DataModule):
             unknown = encoded.report["unknown"]
             if unknown:
                 said = "%s, split %s: %.2f %% of the words of the captions are unknown"
-                level = logging.WARNING if unknown > _MUCH_UNKNOWN else logging.INFO
+                level = logging.WARNING if unknown > MUCH_UNKNOWN else logging.INFO
                 _log.log(level, said, self.captions.name, name, 100 * unknown)
             for what in ("missing", "broken", "dropped", "truncated"):
                 if count := self.report[name].get(what):

@@ -101,8 +101,7 @@ class ImageFolder(ImageSet):
         Raises:
             ValueError: names those that are none.
         """
-        paths = [path for files in self._files.values() for path in _all(files)]
-        problems = []
+        problems, paths = [], self._paths()
         for path in paths[:: 1 + len(paths) // _LOOKED_AT]:
             try:
                 read_head(path)
@@ -145,7 +144,7 @@ class ImageFolder(ImageSet):
 
     def _check_memory(self, spec: ImageSpec) -> None:
         """Refuses pictures that together do not fit into memory, before any is read."""
-        count = sum(len(_all(files)) for files in self._files.values())
+        count = len(self._paths())
         needed = count * spec.channels * spec.height * spec.width
         if needed > (memory := machine_memory()):
             raise ValueError(
@@ -171,9 +170,13 @@ class ImageFolder(ImageSet):
 
     def _heads(self) -> Iterator[Head]:
         """Of the pictures that can be opened, those to train on first; reading names the others."""
-        for path in (path for files in self._files.values() for path in _all(files)):
+        for path in self._paths():
             with suppress(ValueError):
                 yield read_head(path)
+
+    def _paths(self) -> list[Path]:
+        """The pictures of all splits, those to train on first."""
+        return [path for files in self._files.values() for path in _all(files)]
 
     def _places(self) -> np.ndarray:
         """`(N,)` a place in [0, 1) for each training picture, by the content of its file."""

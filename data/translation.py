@@ -12,14 +12,12 @@ from data.corpus import Corpus
 from data.data_module import DataModule, check_same_data, require_at_least
 from data.pairs import EncodedPairs
 from data.preparation import Prepared, prepare, vocabulary_hash
-from data.vocabulary import Vocabulary
+from data.vocabulary import MUCH_UNKNOWN, Vocabulary
 from zoo.batch import TranslationBatch
 from zoo.spec import DataSpec
 from zoo.text import text_spec
 
 _log = logging.getLogger(__name__)
-
-_MUCH_UNKNOWN = 0.2
 
 
 class TranslationData(DataModule):
@@ -151,7 +149,7 @@ class TranslationData(DataModule):
 
     def _report_unknown(self, split: str, shares: Mapping[str, float]) -> None:
         self.report[split] |= {f"unknown_{side}": share for side, share in shares.items()}
-        if max(shares.values()) > _MUCH_UNKNOWN:
+        if max(shares.values()) > MUCH_UNKNOWN:
             _log.warning(
                 "%s, split %s: the vocabulary does not know %s: is it too small (data.tokenizer), or the text"
                 " of another kind than that of train?",

@@ -16,6 +16,9 @@ _log = logging.getLogger(__name__)
 
 _PAD, _UNK, _BOS, _EOS = SPECIAL_TOKENS
 
+MUCH_UNKNOWN = 0.2
+"""Share of the tokens of a split. Of more that a vocabulary does not know, it is warned."""
+
 _LONGEST_WORD = 1000
 """Characters. What is longer is no word, and learning its pieces takes time that grows with its square."""
 
@@ -56,12 +59,16 @@ class Vocabulary(ABC):
             single=f"$A {_EOS}", special_tokens=[(_EOS, SPECIAL_TOKENS.index(_EOS))]
         )
         tokenizer.train_from_iterator(texts, trainer)
-        if tokenizer.get_vocab_size() <= len(SPECIAL_TOKENS):
+        self._check_found(tokenizer.get_vocab_size())
+        return str(tokenizer.to_str())
+
+    def _check_found(self, size: int) -> None:
+        """Refuses a vocabulary of special tokens alone."""
+        if size <= len(SPECIAL_TOKENS):
             raise ValueError(
                 f"{self} finds no token in the texts to train on, so every word would be unknown:"
                 " lower data.tokenizer.minimum_count, or give more text"
             )
-        return str(tokenizer.to_str())
 
     @abstractmethod
     def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
@@ -99,14 +106,17 @@ class Bpe(Vocabulary):
 
     def train(self, texts: Iterable[str]) -> str:
         """See `Vocabulary`; words too long to be any are left out."""
-        trained = super().train(_without_endless_words(texts))
-        if (size := Tokenizer.from_str(trained).get_vocab_size()) > self.size:
+        return super().train(_without_endless_words(texts))
+
+    def _check_found(self, size: int) -> None:
+        """Says, too, where nothing longer than a character fits."""
+        super()._check_found(size)
+        if size > self.size:
             _log.warning(
                 "data.tokenizer.size=%d is too small for the characters of the texts: the vocabulary has %d"
                 " tokens, all of these and no longer ones",
                 *(self.size, size),
             )
-        return trained
 
 
 def _without_endless_words(texts: Iterable[str]) -> Iterator[str]:

@@ -19,7 +19,6 @@ from zoo.attention import MultiHeadAttention, SelfAttention, padding_mask
 from zoo.compiling import compilations
 from zoo.decoding import Beam
 from zoo.flops import flop_counter, peak_flops
-from zoo.spec import TextSpec
 
 PROJECT = Path(__file__).resolve().parents[2]
 Figures = dict[str, Any]
@@ -63,13 +62,13 @@ def base(setting: Setting) -> Iterator[tuple[str, Figures]]:
     """Transformer base on 64 x 512 tokens: a step of training as a share of the card's peak."""
     count, length = setting.size(64, 4), setting.size(512, 8)
     peak = peak_flops(setting.device)
-    for name, precision, compiled in (
-        ("bf16-mixed", "bf16-mixed", False),
-        ("bf16-mixed, compiled", "bf16-mixed", True),
-        ("32-true", "32-true", False),
-        ("32-true in TF32", "32-true", False),
+    for name, precision, products, compiled in (
+        ("bf16-mixed", "bf16-mixed", "highest", False),
+        ("bf16-mixed, compiled", "bf16-mixed", "highest", True),
+        ("32-true", "32-true", "highest", False),
+        ("32-true in TF32", "32-true", "high", False),
     ):
-        torch.set_float32_matmul_precision("high" if "TF32" in name else "highest")
+        torch.set_float32_matmul_precision(products)
         try:
             setting.forget()
             model = transformer_base(setting, count, length, compiled=compiled)
@@ -191,7 +190,7 @@ def search(setting: Setting) -> Iterator[tuple[str, Figures]]:
 @torch.no_grad()
 def _found(setting: Setting, model: Model, source: Any, length: int, precision: str) -> None:
     """Searches translations of exactly so many words."""
-    network, text = model.task.network.eval(), _text(model)
+    network, text = model.task.network.eval(), model.task.spec.target
     with setting.autocast(precision):
         memory = network.encode(source)
         Beam(beam_size=5, length_penalty=1.0)(
@@ -203,11 +202,6 @@ def _found(setting: Setting, model: Model, source: Any, length: int, precision: 
             forbidden=(text.pad, text.unk, text.bos, text.eos),
             maximum_length=torch.full_like(source.lengths, length),
         )
-
-
-def _text(model: Model) -> Any:
-    text: TextSpec = model.task.spec.target
-    return text
 
 
 def reading(setting: Setting) -> Iterator[tuple[str, Figures]]:

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from devices import DEVICE
 from lightning.pytorch import Callback
+from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 
 from data.batching import Batches, Layout, Part, TokenBatches
@@ -59,11 +60,8 @@ def _sides() -> tuple[list[str], list[str]]:
 
 
 def _padded(rows: Sequence[Sequence[int]]) -> Padded:
-    lengths = torch.tensor([len(row) for row in rows])
-    ids = torch.zeros(len(rows), int(lengths.max()), dtype=torch.int64)
-    for line, row in zip(ids, rows, strict=True):
-        line[: len(row)] = torch.tensor(row)
-    return Padded(ids, lengths)
+    ids = pad_sequence([torch.tensor(row) for row in rows], batch_first=True)
+    return Padded(ids, torch.tensor([len(row) for row in rows]))
 
 
 class WordData(DataModule):

@@ -81,9 +81,7 @@ class _NoWaiting(Callback):
 
 @EACH
 def test_no_step_waits_for_the_device(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if (
-        DEVICE == "cpu"
-    ):  # where the loss leaves padding out by its place; a GPU's kernel takes no notice of it
+    if DEVICE == "cpu":  # a CPU's loss takes padding out, by its place; a GPU's kernel passes over it
         monkeypatch.setattr(cross_entropy, "_kernel_for", lambda features: _losses_and_slopes)
     watch = _NoWaiting()
     fit(CASES[name], tmp_path, steps=4, precision="bf16-mixed", more=[watch], saved_every=None)
