@@ -12,7 +12,7 @@ from zoo.attention.rotary import Rotary
 from zoo.attention.scores import ScaledDot, Score, covering
 from zoo.attention.selections import Selection, Soft
 from zoo.attention.shield import broken_queries, shield, spoil
-from zoo.kernels import Linear
+from zoo.kernels import Linear, as_factor
 
 
 class MultiHeadAttention(nn.Module):
@@ -119,7 +119,7 @@ class MultiHeadAttention(nn.Module):
         """
         self._check(keys, values)
         keep_mask = checked_mask(keep_mask, keys)
-        keys, values, broken = shield(keys, values, keep_mask)
+        keys, values, broken = shield(as_factor(keys), values, keep_mask)
         projected, values = self._project(keys, values, first=0)
         if keep_mask is not None and keep_mask.ndim > 2:
             keep_mask = keep_mask.unsqueeze(-3)
@@ -166,7 +166,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"query_size={self.query_size}, given a query of size {query.shape[-1]}")
         check_queries(query, memory, memory.values.shape[:-3])
         heads = self.project_query(query, first=memory.values.shape[-2] - query.shape[-2])
-        broken = broken_queries(memory)
+        broken = broken_queries(memory, causal=causal)
         read = self.read(heads, memory, state, weights=weights, causal=causal)
         return self.join(read, None if broken is None else broken.squeeze(-2))
 

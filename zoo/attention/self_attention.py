@@ -9,6 +9,7 @@ from zoo.attention.masks import causal_mask, combine
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.multi_head import MultiHeadAttention
 from zoo.attention.shield import finite_rows
+from zoo.kernels import as_factor
 
 _SMALLEST_BLOCK = 32
 """Queries that share one slice of keys at the least: small ones are slow."""
@@ -62,6 +63,7 @@ class SelfAttention(nn.Module):
         """
         if self.window is not None and self.window < inputs.shape[-2] - 1:
             return self._near(inputs, keep_mask, self.window, weights=weights)
+        inputs = as_factor(inputs)
         mask = None if keep_mask is None else keep_mask.unsqueeze(-2)
         if self.causal:
             size = inputs.shape[-2]
@@ -92,7 +94,7 @@ class SelfAttention(nn.Module):
         """One more position `(*lead, 1, D)`, which sees those of the memory and itself.
 
         Returns:
-            What it read, and the memory with it.
+            What it read, with weights where no fused kernel is the faster one, and the memory with it.
         """
         memory = self.attention.extend(memory, inputs)
         near = memory
@@ -100,7 +102,7 @@ class SelfAttention(nn.Module):
             near = Memory(*(part[..., -self.window - 1 :, :] for part in memory[:2]))
         last = memory.values.shape[-2] - 1
         query = self.attention.project_query(inputs, first=last)
-        return self.attention.join(self.attention.read(query, near, None, weights=True), None), memory
+        return self.attention.join(self.attention.read(query, near, None, weights=False), None), memory
 
     def _near(self, inputs: Tensor, keep_mask: Tensor | None, window: int, *, weights: bool) -> Attended:
         """What every position reads of its window."""

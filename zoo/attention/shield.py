@@ -45,16 +45,23 @@ def shield(
 def finite_rows(tensor: Tensor) -> Tensor:
     """`(*lead, N)`: whether all of a row of `(*lead, N, D)` is finite.
 
-    The largest and the smallest number tell; the sum would not, since that of finite numbers may be infinite.
+    The largest magnitude tells; the sum would not, since that of finite numbers may be infinite.
     """
-    tensor = tensor.detach()
-    return tensor.amax(-1) * 0 == tensor.amin(-1) * 0  # 0 for what is finite, else NaN
+    largest: Tensor = torch.linalg.vector_norm(tensor.detach(), math.inf, -1)
+    return largest < math.inf  # NaN is not
 
 
-def broken_queries(memory: Memory) -> Tensor | None:
-    """`(*lead, Q)`: which queries may attend to what is broken; None: nothing is."""
+def broken_queries(memory: Memory, *, causal: bool = False) -> Tensor | None:
+    """`(*lead, Q)`: which queries may attend to what is broken; None: nothing is.
+
+    Args:
+        memory: with its mask.
+        causal: whether that is `causal_mask(Q, Q)`.
+    """
     if memory.broken is None or memory.keep_mask is None:
         return None
+    if causal:
+        return memory.broken.cumsum(-1) > 0
     return (memory.keep_mask & memory.broken.unsqueeze(-2)).any(-1)
 
 

@@ -4,6 +4,7 @@ from zoo.kernels.additive_score import additive_score
 from zoo.kernels.cross_entropy import linear_cross_entropy
 from zoo.kernels.dropout import Dropout
 from zoo.kernels.onednn import Linear, linear
+from zoo.kernels.precision import as_factor
 from zoo.kernels.rectified_episode import EpisodeWeights, RectifiedEpisode
 from zoo.kernels.repeated_linear import RepeatedLinear
 
@@ -14,6 +15,7 @@ __all__ = [
     "RectifiedEpisode",
     "RepeatedLinear",
     "additive_score",
+    "as_factor",
     "linear",
     "linear_cross_entropy",
 ]

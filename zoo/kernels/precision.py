@@ -12,6 +12,11 @@ def autocast_dtype(device_type: str) -> torch.dtype | None:
     return torch.get_autocast_dtype(device_type) if torch.is_autocast_enabled(device_type) else None
 
 
+def as_factor(tensor: Tensor) -> Tensor:
+    """What mixed precision makes of a factor of a product: once, for what goes into several."""
+    return tensor.to(autocast_dtype(tensor.device.type) or tensor.dtype)
+
+
 def multiplies_bfloat16(device_type: str) -> bool:
     """Whether a product in bfloat16 is no slower than in float32.
 
@@ -29,7 +34,10 @@ def multiplies_bfloat16(device_type: str) -> bool:
 def without_autocast(device_type: str) -> AbstractContextManager[None]:
     """A context that leaves the factors of products as they are."""
     # `meta` knows no mixed precision. Where there is none, torch's context costs more than a small product.
-    if not is_autocast_available(device_type) or not torch.is_autocast_enabled(device_type):
+    # A compiler of torch 2.11 would end a graph at the first question.
+    if not torch.compiler.is_compiling() and not (
+        is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
+    ):
         return nullcontext()
     return torch.autocast(device_type, enabled=False)
 

@@ -18,7 +18,7 @@ from zoo.attention import Attended, Memory, MultiHeadAttention, Score, Selection
 from zoo.batch import Padded
 from zoo.compiling import compilable
 from zoo.decoding import Step
-from zoo.kernels import Dropout, Linear
+from zoo.kernels import Dropout, Linear, as_factor
 from zoo.networks.checks import check_shares, check_sizes
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.positions import Positions
@@ -214,13 +214,13 @@ class DecoderLayer(nn.Module):
         return LayerState(cache, None if memory is None else self.memory_attention.init_state(memory))
 
     def step(
-        self, x: Tensor, state: LayerState, memory: Memory | None
+        self, x: Tensor, state: LayerState, memory: Memory | None, *, weights: bool
     ) -> tuple[Tensor, LayerState, Attended | None]:
         """One more position `(B, W, D)` of every hypothesis; what it read of the memory."""
         # Each hypothesis attends to itself alone: W is a leading axis here, and the query axis below.
         own, cache = self.self_attention.step(self.residual_1.enter(x).unsqueeze(-2), state.cache)
         x = self.residual_1.leave(x, own.context.squeeze(-2))
-        x, attended = self._read(x, memory, state.selection, weights=True)
+        x, attended = self._read(x, memory, state.selection, weights=weights)
         return x, LayerState(cache, None if attended is None else attended.state), attended
 
     @compilable
@@ -283,7 +283,7 @@ class TransformerDecoder(nn.Module):
     @compilable
     def prepare(self, annotations: Tensor, keep_mask: Tensor | None = None) -> list[Memory]:
         """What each layer reads of a memory `(B, K, memory_size)`; of it `keep_mask (B, K)` may be read."""
-        mask = None if keep_mask is None else keep_mask.unsqueeze(-2)
+        mask, annotations = None if keep_mask is None else keep_mask.unsqueeze(-2), as_factor(annotations)
         layers = (cast(DecoderLayer, layer) for layer in self.layers)
         return [layer.memory_attention.prepare(annotations, keep_mask=mask) for layer in layers]
 
@@ -300,10 +300,10 @@ class TransformerDecoder(nn.Module):
     def step(
         self, inputs: Tensor, state: Sequence[LayerState], memories: Sequence[Memory] = ()
     ) -> tuple[Tensor, list[LayerState], list[Attended | None]]:
-        """One more position `(B, W, D)`; the new state, and what each layer read of the memory."""
+        """One more position `(B, W, D)`; the new state, and what each layer read, the last with weights."""
         states, read = [], []
         for (layer, memory), own in zip(self._with(memories), state, strict=True):
-            inputs, own, attended = layer.step(inputs, own, memory)
+            inputs, own, attended = layer.step(inputs, own, memory, weights=layer is self.layers[-1])
             states.append(own)
             read.append(attended)
         return self.norm(inputs), states, read

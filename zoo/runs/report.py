@@ -22,6 +22,7 @@ KNOWN_WARNINGS = (
     r"Found \d+ module\(s\) in eval mode",  # encoders that do not learn stay as they were published
     r"Checkpoint directory .* exists and is not empty",  # as it should be when a run goes on
     r"The number of training batches .* is smaller than the logging interval",  # `Progress` says it
+    r"The '.*' does not have many workers",  # they would be slower than slices of memory
     r"`isinstance\(treespec, LeafSpec\)` is deprecated",  # Lightning 2.6 with torch 2.15
 )
 """What libraries warn of, and why a run need not."""
