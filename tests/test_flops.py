@@ -1,6 +1,7 @@
 """Operations counted beside counts by hand."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,14 +9,16 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import LearnedPolicy, ScaledDot, Soft
+from zoo.attention import Additive, LearnedPolicy, ScaledDot, Soft
 from zoo.batch import Padded
 from zoo.flops import flop_counter, peak_flops, peak_of
 from zoo.kernels import linear_cross_entropy
+from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Sinusoidal
 from zoo.networks.ram import RecurrentAttentionModel
 from zoo.networks.recurrent import GRU, LSTM, Rectified
 from zoo.networks.seq2seq import LuongDecoder, Seq2Seq
+from zoo.networks.show_attend_tell import AttentiveDecoder, ShowAttendTell
 from zoo.networks.transformer import Transformer
 from zoo.spec import DataSpec, ImageSpec, TextSpec
 
@@ -111,6 +114,49 @@ def test_a_recurrent_encoder_and_decoder() -> None:
     decoder = TARGET * (4 * SIZE * (embedded + SIZE) + 2 * SIZE * SIZE + SIZE * WORDS)
     by_hand = SENTENCES * (encoder + start + decoder + 2 * TARGET * SOURCE * SIZE)
     assert counted(loss_of(network)) == 3 * 2 * by_hand
+
+
+def test_a_captioner() -> None:
+    """Each word looks at all places, one after the other."""
+    images, side, depth, embedded, looked_for = 3, 2, 6, 8, 10
+    words, places = TARGET, side * side
+    network = ShowAttendTell(
+        spec=replace(spec(), image=ImageSpec(depth, side, side, ())),
+        encoder=_Grid,
+        decoder=partial(
+            AttentiveDecoder,
+            attention={"score": partial(Additive, hidden_size=looked_for), "selection": Soft},
+        ),
+        embedding_size=embedded,
+        hidden_size=SIZE,
+        dropout=0.0,
+    )
+    grid = torch.randn(images, depth, side, side, requires_grad=True)
+
+    def loss() -> Tensor:
+        features = network(grid, sentences(words)).features
+        return linear_cross_entropy(features, network.output, sentences(words).ids, padding=0)
+
+    once = 2 * depth * SIZE + places * depth * looked_for  # the first state, the places' keys
+    lstm = 4 * SIZE * (embedded + SIZE + depth)
+    reading = SIZE * looked_for + places * depth + SIZE  # the query, the weighted sum, its gate
+    output = (SIZE + depth) * embedded + embedded * WORDS
+    scores = words * places * looked_for  # whose backward pass has one product, not two
+    assert counted(loss) == 2 * images * (3 * (once + words * (lstm + reading + output)) + 2 * scores)
+
+
+class _Grid(ImageEncoder):
+    """Images that are grids already."""
+
+    def __init__(self, *, channels: int) -> None:
+        super().__init__()
+        self.feature_size = channels
+
+    def grid_size(self, height: int, width: int) -> tuple[int, int]:
+        return height, width
+
+    def forward(self, images: Tensor) -> Tensor:
+        return images
 
 
 def test_glimpses() -> None:

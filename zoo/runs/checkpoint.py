@@ -12,7 +12,7 @@ import warnings
 import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -99,11 +99,18 @@ def contents(
     """
     return {
         "format": FORMAT,
-        "version": version("attention-zoo"),
+        "version": _own_version(),
         "config": dict(config),
         "spec": spec.to_dict(),
         "metrics": {name: float(value) for name, value in (metrics or {}).items() if name.startswith("val/")},
     }
+
+
+def _own_version() -> str:
+    try:
+        return version("attention-zoo")
+    except PackageNotFoundError:
+        return "not installed"  # the source code alone, as benchmarks/gpu.py runs it
 
 
 def find_checkpoint(run: str | Path) -> Path:
