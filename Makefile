@@ -29,7 +29,7 @@ faults: $(INSTALLED) ## try accidents and hostile inputs again and count them in
 	rm -f results/faults.json
 	ZOO_FAULT_TABLE=results/faults.json $(VENV)/bin/python -m pytest -m hostile
 	ZOO_FAULT_TABLE=results/faults.json $(VENV)/bin/python -m pytest -m slow tests/faults
-	$(VENV)/bin/python -m zoo.runs.publish
+	$(VENV)/bin/python -m zoo.reports.publish
 
 lint: $(INSTALLED) ## check style and types
 	$(VENV)/bin/ruff check .

@@ -6,8 +6,8 @@ of its own, `python train.py --frozen FOLDER/config.yaml`: a resolved configurat
 """
 
 # ruff: noqa: E402 - torch is imported after the allocator was told
-from zoo.interrupts import end_at_once, interruptible
-from zoo.memory_allocator import prepare_memory
+from zoo.runtime.interrupts import end_at_once, interruptible
+from zoo.runtime.memory_allocator import prepare_memory
 
 prepare_memory()
 end_at_once(script=__name__ == "__main__")
@@ -20,27 +20,29 @@ import lightning.pytorch as pl
 from lightning.pytorch.loggers import Logger
 from omegaconf import DictConfig
 
-from zoo.absent_gpu import remember_absence
-from zoo.callbacks import Compiling, SelfDescription, Throughput
-from zoo.callbacks.final_validation import FinalValidation
-from zoo.config import ConfigError, resolvers
+from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.compose import command_line, compose_jobs
-from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
 from zoo.config.jobs import check_jobs
-from zoo.config.sweeps import begin_sweep, study_options
-from zoo.half_precision import prepare_precision
-from zoo.runs.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
-from zoo.runs.checkpoint_io import AtomicIO
+from zoo.core.lock import Occupied
+from zoo.core.problems import ConfigError
 from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.launch import complain, environments, queue_run
-from zoo.runs.lock import Occupied
+from zoo.runs.frozen import Config, thaw
 from zoo.runs.recording import Recording
 from zoo.runs.resume import CannotResume, discard_progress, starting_point
-from zoo.runs.retesting import CannotTest, costs_of, queue_test
-from zoo.runs.sweep import end_sweep
 from zoo.runs.testing import evaluate
+from zoo.runtime.absent_gpu import remember_absence
+from zoo.runtime.half_precision import prepare_precision
+from zoo.runtime.launch import environments
+from zoo.sweeps.begin import begin_sweep, study_options
+from zoo.sweeps.launch import complain, queue_run
+from zoo.sweeps.retesting import CannotTest, costs_of, queue_test
+from zoo.sweeps.sweep import end_sweep
+from zoo.training.callbacks import Compiling, SelfDescription, Throughput
+from zoo.training.callbacks.final_validation import FinalValidation
+from zoo.training.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
+from zoo.training.checkpoint_io import AtomicIO
 
 SCRIPT = Path(__file__).resolve()
 CONF = SCRIPT.with_name("conf")
@@ -102,8 +104,7 @@ def run(path: Path, resume: bool = False, weights: Path | None = None) -> int:
     with Recording(folder, overrides, tests=weights) as recording:
         if last is None:
             discard_progress(folder)
-        if weights is None:
-            recording.loggers += instantiate(config["logger"], "logger").values()
+        recording.loggers += [] if weights else instantiate(config["logger"], "logger").values()
         fit_and_test(config, folder, recording.loggers, last, weights)
     return recording.exit_code
 
@@ -121,8 +122,8 @@ def fit_and_test(
     task = instantiate(config["task"], "task")(network=network, spec=data.spec)
     callbacks = list(instantiate(config["callbacks"], "callbacks").values())
     throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
-    callbacks += [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
-    callbacks += [Compiling()] if config.get("compile") else []
+    own = [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
+    callbacks += [*own, Compiling()] if config.get("compile") else own
     # In inference mode autocast would cast all weights again at every step of a search.
     trainer = instantiate(config["trainer"], "trainer")(
         precision=prepare_precision(config),

@@ -21,10 +21,10 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from data.text_files import read_lines
-from zoo.loading import load
-from zoo.tasks.translation import Translation
-from zoo.translator import Translator
+from data.text.text_files import read_lines
+from zoo.inference.loading import load
+from zoo.tasks.translation.predictor import Translator
+from zoo.tasks.translation.task import Translation
 
 
 def main(

@@ -21,8 +21,8 @@ from rich.table import Table
 from torch import nn
 from torch.nn import functional
 
+from zoo.core.files import write_json
 from zoo.kernels import linear_cross_entropy
-from zoo.runs.files import write_json
 from zoo.runs.results import machine
 
 SIZES = [(2048, 256, 8000), (4096, 512, 37_000), (8192, 512, 37_000)]

@@ -16,7 +16,7 @@ from typing import Annotated, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from zoo.memory_allocator import keep_few_kernels, keep_freed_memory
+from zoo.runtime.memory_allocator import keep_few_kernels, keep_freed_memory
 
 keep_freed_memory()
 keep_few_kernels()
@@ -26,7 +26,7 @@ import torch
 import typer
 from torch import Tensor, nn
 
-from data.captions import CaptionData
+from data.captions.captions import CaptionData
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate

@@ -19,8 +19,8 @@ from rich.console import Console
 from rich.table import Table
 
 from zoo.attention import MultiHeadAttention, fused, padding_mask
-from zoo.memory_allocator import keep_freed_memory
 from zoo.runs.results import machine
+from zoo.runtime.memory_allocator import keep_freed_memory
 
 TOKENS = 4096
 

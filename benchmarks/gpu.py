@@ -11,7 +11,9 @@ utilisation), `models` (speed, memory and loss of every model in each way to com
 `peers` (Hugging Face's Marian). `gpu_wheels.txt` says what a bare machine lacks, and how it gets it.
 """
 
+import math
 import re
+import signal
 import sys
 import time
 import traceback
@@ -26,9 +28,9 @@ import typer
 from on_gpu.parts import PARTS
 from on_gpu.setting import Setting
 
-from zoo.flops import peak_flops
-from zoo.runs.files import write_json
+from zoo.core.files import write_json
 from zoo.runs.results import machine
+from zoo.runtime.flops import peak_flops
 
 RESULTS = Path(__file__).resolve().parents[1] / "results" / "benchmarks"
 
@@ -44,12 +46,14 @@ def main(
         raise SystemExit(f"there is no part {', '.join(sorted(unknown))}; allowed: {', '.join(PARTS)}")
     if device.partition(":")[0] not in ("cuda", "cpu"):
         raise SystemExit(f"--device is cuda or cpu, got {device}")
-    if device != "cpu" and not torch.cuda.is_available():
-        raise SystemExit("torch finds no GPU on this machine; --device cpu tries everything at tiny sizes")
+    if not 0 < minutes < math.inf:
+        raise SystemExit(f"--minutes must be above 0, got {minutes:g}")
     where = torch.device(device)
+    if where.type == "cuda" and not torch.cuda.is_available():
+        raise SystemExit("torch finds no GPU on this machine; --device cpu tries everything at tiny sizes")
     card = torch.cuda.get_device_name(where) if where.type == "cuda" else "cpu"
     file = output or RESULTS / f"gpu_{re.sub('[^a-z0-9]+', '_', card.lower().removeprefix('nvidia '))}.json"
-    file.parent.mkdir(parents=True, exist_ok=True)
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # which ends what `tests` started, too
     measure(Setting(where, tiny=where.type == "cpu", minutes=minutes), only or list(PARTS), card, file)
 
 
@@ -66,29 +70,35 @@ def measure(setting: Setting, names: Sequence[str], card: str, file: Path) -> No
         "parts": {},
         "not_reached": [name for name in PARTS if name in names],
     }
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_json(file, found)
+    except OSError as error:
+        raise SystemExit(f"{file} cannot be written: {error.strerror}") from error
     for name in list(found["not_reached"]):
         if setting.seconds_left <= 0:
             break
         found["not_reached"].remove(name)
         figures, start = found["parts"].setdefault(name, {}), time.monotonic()
-        try:
-            for what, measured in PARTS[name](setting):
-                figures[what] = measured
-                found["seconds"][name] = round(time.monotonic() - start, 1)
+        for what, take in PARTS[name](setting):
+            try:
+                measured = take()
+            except Exception:  # the other measurements are worth as much
+                measured = {"error": traceback.format_exc()[-3000:]}
+            figures[what] = measured
+            found["seconds"][name] = round(time.monotonic() - start, 1)
+            write_json(file, found)
+            print(f"{name}: {what}: {_line(measured)}", flush=True)
+            if setting.seconds_left <= 0:
+                figures["cut"] = f"after {what}: {setting.minutes:g} minutes were over"
                 write_json(file, found)
-                print(f"{name}: {what}: {_line(measured)}", flush=True)
-                if setting.seconds_left <= 0:
-                    figures["cut"] = f"after {what}: {setting.minutes:g} minutes were over"
-                    break
-        except Exception:  # the other parts are worth as much
-            figures["error"] = traceback.format_exc()[-3000:]
-            print(f"{name}: {figures['error']}", flush=True)
-        found["seconds"][name] = round(time.monotonic() - start, 1)
-        write_json(file, found)
+                break
     print(f"written: {file}")
 
 
 def _line(figures: dict[str, Any]) -> str:
+    if "error" in figures:
+        return str(figures["error"])
     numbers = {key: value for key, value in figures.items() if isinstance(value, int | float)}
     return ", ".join(f"{key} {value:.4g}" for key, value in numbers.items())
 

@@ -35,12 +35,12 @@ from zoo.attention import (
     SoftReadingBaseline,
 )
 from zoo.config import resolvers
-from zoo.config.frozen import thaw
 from zoo.config.instantiate import instantiate
 from zoo.figures import png
 from zoo.kernels import Dropout
-from zoo.runs.checkpoint import read_checkpoint
+from zoo.runs.frozen import thaw
 from zoo.runs.results import machine
+from zoo.training.checkpoint import read_checkpoint
 
 REWARDS = {"its own word": 0.0, "words from there on": 1.0, "the whole caption": None}
 """What a reading is rewarded with, and the `discount` that says so."""

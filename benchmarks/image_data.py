@@ -18,17 +18,17 @@ from rich.table import Table
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from data.canvas import Canvas, Cluttered, Translated
-from data.captions import CaptionData
-from data.data_module import DataModule
-from data.digits import Digits
-from data.image_set import ImageSet
-from data.images import ImageData
-from data.mnist import MNIST
-from data.shapes import Shapes
-from data.vocabulary import Words
-from zoo.memory_allocator import keep_freed_memory
+from data.captions.captions import CaptionData
+from data.captions.shapes import Shapes
+from data.core.data_module import DataModule
+from data.images.canvas import Canvas, Cluttered, Translated
+from data.images.digits import Digits
+from data.images.image_set import ImageSet
+from data.images.images import ImageData
+from data.images.mnist import MNIST
+from data.text.vocabulary import Words
 from zoo.runs.results import machine
+from zoo.runtime.memory_allocator import keep_freed_memory
 
 BATCH_SIZE = 128
 

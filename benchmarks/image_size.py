@@ -24,13 +24,13 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from zoo.attention import LearnedPolicy
+from zoo.core.spec import DataSpec, ImageSpec
 from zoo.figures import png
-from zoo.memory_allocator import keep_freed_memory
 from zoo.networks.image_classifiers import Convolutional
 from zoo.networks.ram import Recognised, RecurrentAttentionModel
 from zoo.networks.recurrent import Rectified
 from zoo.runs.results import machine
-from zoo.spec import DataSpec, ImageSpec
+from zoo.runtime.memory_allocator import keep_freed_memory
 
 SIDES = (28, 60, 100, 200, 400)
 BATCH_SIZE = 32

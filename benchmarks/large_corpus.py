@@ -28,8 +28,8 @@ START = """
 import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
-from data.parallel import ParallelData
-from data.vocabulary import Bpe
+from data.text.parallel import ParallelData
+from data.text.vocabulary import Bpe
 folder = Path(sys.argv[2])
 data = ParallelData(
     train=[str(folder / "train.en"), str(folder / "train.de")], tokenizer=Bpe(size=8000, joint=True),

@@ -19,8 +19,8 @@ from rich.table import Table
 from torch import nn
 
 from zoo.kernels import Linear
-from zoo.memory_allocator import keep_freed_memory
 from zoo.runs.results import machine
+from zoo.runtime.memory_allocator import keep_freed_memory
 
 SIZES = {  # rows, input size, output size
     "few rows": (32, 256, 256),

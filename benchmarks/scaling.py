@@ -25,7 +25,7 @@ from typing import Annotated, Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from zoo.memory_allocator import keep_few_kernels, keep_freed_memory
+from zoo.runtime.memory_allocator import keep_few_kernels, keep_freed_memory
 
 keep_freed_memory()
 keep_few_kernels()
@@ -38,7 +38,7 @@ from torch import distributed
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.runs.files import write_json
+from zoo.core.files import write_json
 from zoo.runs.results import machine
 
 CONF = Path(__file__).resolve().parents[1] / "conf"

@@ -55,9 +55,9 @@ class Side(NamedTuple):
 def multi30k(data_dir: Path) -> Iterator[Any]:
     """Multi30k English to German with a joint BPE of 10,000, in batches of 4,096 tokens."""
     sys.path.insert(0, str(HERE.parent))
-    from data.multi30k import Multi30k
-    from data.translation import TranslationData
-    from data.vocabulary import Bpe
+    from data.text.multi30k import Multi30k
+    from data.text.translation import TranslationData
+    from data.text.vocabulary import Bpe
 
     with tempfile.TemporaryDirectory() as cache:
         data = TranslationData(

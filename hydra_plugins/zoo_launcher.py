@@ -16,13 +16,13 @@ from hydra.types import HydraContext, TaskFunction
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from zoo.config.compose import label
-from zoo.config.frozen import freeze, resolved
-from zoo.config.sweeps import label_job
+from zoo.config.sweep_settings import sweep_settings
 from zoo.runs.folder import create_run_folder
-from zoo.runs.objective import objectives
-from zoo.runs.settings import sweep_settings
-from zoo.runs.sweep import run_jobs, supervised
-from zoo.runs.sweep_record import Sweep, SweepJob, read_sweep
+from zoo.runs.frozen import freeze, resolved
+from zoo.sweeps.begin import label_job
+from zoo.sweeps.objective import objectives
+from zoo.sweeps.record import Sweep, SweepJob, read_sweep
+from zoo.sweeps.sweep import run_jobs, supervised
 
 
 class LocalLauncher(Launcher):
@@ -105,7 +105,7 @@ class SlurmLauncher(LocalLauncher):
 
     def run(self, sweep: Sweep, jobs: Sequence[SweepJob]) -> int:
         """Submits queued jobs; returns the exit code."""
-        from zoo.runs.sweep_slurm import submit_jobs  # here, because it needs an extra
+        from zoo.sweeps.slurm import submit_jobs  # here, because it needs an extra
 
         return submit_jobs(Path(sys.argv[0]), sweep, jobs)
 

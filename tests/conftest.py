@@ -13,7 +13,7 @@ from hydra.core.global_hydra import GlobalHydra
 
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
-from zoo.config.frozen import Config
+from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[1] / "conf"
 

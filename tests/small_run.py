@@ -9,12 +9,12 @@ import torch
 from PIL import Image
 from tokenizers import Tokenizer
 
-from data.vocabulary import Characters, Words
-from zoo.batch import CATCH_ACTIONS
+from data.text.vocabulary import Characters, Words
 from zoo.config.instantiate import instantiate
-from zoo.runs.checkpoint import contents
-from zoo.runs.checkpoint_io import AtomicIO
-from zoo.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.batch import CATCH_ACTIONS
+from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.training.checkpoint import contents
+from zoo.training.checkpoint_io import AtomicIO
 
 SOURCE, TARGET = Characters().build(["abcdefgh ijk"], ["zyxwvuts 0123"])
 SPEC = DataSpec(

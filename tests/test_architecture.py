@@ -23,31 +23,48 @@ STANDARD = {
     "warnings",
 }
 
-# Longest matching prefix decides: what a module may import of the project, and of others (None: anything).
+LAYERS = (
+    "zoo.kernels",
+    "zoo.core",
+    "zoo.runtime",
+    "zoo.attention",
+    "zoo.decoding",
+    "zoo.networks",
+    "zoo.metrics",
+    "zoo.figures",
+    "zoo.training",
+    "zoo.loggers",
+    "zoo.tasks",
+    "zoo.runs",
+    "zoo.config",
+    "zoo.sweeps",
+    "zoo.reports",
+    "zoo.inference",
+    "zoo.cli",
+)
+"""Lowest first: a package imports itself and those before it."""
+
+# Of some packages it is less. The longest matching prefix decides, for modules of the project and for others
+# (None: anything).
 MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
-    "zoo.attention": ({"zoo.attention", "zoo.kernels"}, {"torch"}),
-    "zoo.decoding": ({"zoo.decoding", "zoo.attention", "zoo.kernels"}, {"torch"}),
+    **{layer: (set(LAYERS[: place + 1]), None) for place, layer in enumerate(LAYERS)},
+    "zoo": ({"zoo.inference"}, {"typing"}),
+    "zoo.__main__": ({"zoo"}, None),
     "zoo.kernels": ({"zoo.kernels"}, {"torch"}),
     "zoo.kernels.cross_entropy_rows": ({"zoo.kernels"}, {"torch", "triton"}),  # torch brings it for GPUs
+    "zoo.attention": ({"zoo.attention", "zoo.kernels"}, {"torch"}),
+    "zoo.decoding": ({"zoo.decoding", "zoo.attention", "zoo.kernels"}, {"torch"}),
     "zoo.networks": (
-        {
-            "zoo.networks",
-            "zoo.attention",
-            "zoo.decoding",
-            "zoo.kernels",
-            "zoo.compiling",
-            "zoo.batch",
-            "zoo.spec",
-        },
+        {"zoo.networks", "zoo.attention", "zoo.decoding", "zoo.kernels"}
+        | {"zoo.runtime.compiling", "zoo.core.batch", "zoo.core.spec"},
         {"torch"},
     ),
     "zoo.networks.encoders": (
-        {"zoo.networks", "zoo.compiling"},
+        {"zoo.networks", "zoo.runtime.compiling"},
         {"torch", "torchvision", "hashlib", "http", "logging", "pathlib"},
     ),
     "zoo.figures": ({"zoo.figures"}, None),
-    "zoo": ({"zoo"}, None),
-    "data": ({"data", "zoo.batch", "zoo.reading", "zoo.spec", "zoo.text", "zoo.image"}, None),
+    "data": ({"data", *(f"zoo.core.{name}" for name in ("batch", "reading", "spec", "text", "image"))}, None),
     "train": ({"zoo", "data"}, None),
 }
 
@@ -65,7 +82,7 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}:{node.lineno} imports relatively"
             assert node.module is not None
-            # `from zoo import batch` means zoo.batch.
+            # `from zoo import batch` means zoo.core.batch.
             names = (
                 [f"{node.module}.{alias.name}" for alias in node.names]
                 if node.module in ("zoo", "data")
@@ -104,6 +121,13 @@ def test_the_rules_see_something() -> None:
     names = {name_of(path) for path in SOURCES}
     for prefix in MAY_IMPORT:
         assert any(within(name, {prefix}) for name in names), prefix
+
+
+def test_every_room_has_its_place_in_the_order() -> None:
+    packages = {f"zoo.{path.parent.name}" for path in PROJECT.glob("zoo/*/__init__.py")}
+    assert packages == set(LAYERS)
+    assert {path.stem for path in PROJECT.glob("zoo/*.py")} == {"__init__", "__main__"}
+    assert {path.stem for path in PROJECT.glob("data/*.py")} == {"__init__"}
 
 
 def reaches_instantiate(source: str) -> bool:
@@ -172,7 +196,7 @@ def test_train_is_short() -> None:
 
 def test_the_allocator_is_told_before_torch_is_imported() -> None:
     tree = ast.parse((PROJECT / "train.py").read_text(encoding="utf-8"))
-    light = {"zoo", "zoo.memory_allocator", "zoo.interrupts"}
+    light = {"zoo", "zoo.runtime.memory_allocator", "zoo.runtime.interrupts"}
     *first, memory, interrupts = tree.body[1:5]
     assert all(isinstance(line, ast.ImportFrom) and line.module in light for line in first)
     assert ast.unparse(memory) == "prepare_memory()"

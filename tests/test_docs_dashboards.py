@@ -10,8 +10,8 @@ import yaml
 
 from zoo.attention.reinforce import ReinforceTerms
 from zoo.config.allowed import locate
+from zoo.core.metrics_csv import read_metrics
 from zoo.metrics import METRICS
-from zoo.runs.metrics import read_metrics
 
 PROJECT = Path(__file__).parents[1]
 GUIDE = (PROJECT / "docs" / "dashboards.md").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import pytest
 
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
-from zoo.config.frozen import Config
+from zoo.runs.frozen import Config
 
 PROJECT = Path(__file__).parents[1]
 
@@ -44,7 +44,7 @@ def test_a_corpus_of_the_guide_takes_the_place_of_another(conf: Path, tmp_path: 
     (conf / "data" / "my_corpus.yaml").write_text(own)
     data = _composed(conf, "data=my_corpus", f"paths.data_dir={tmp_path}")["data"]
     assert data["corpus"] == {"_target_": "data.my_corpus.MyCorpus", "folder": f"{tmp_path}/my_corpus"}
-    assert data["tokenizer"]["_target_"] == "data.vocabulary.Bpe"
+    assert data["tokenizer"]["_target_"] == "data.text.vocabulary.Bpe"
 
 
 def test_a_matrix_of_the_guide_has_its_cells(conf: Path) -> None:
@@ -69,4 +69,4 @@ def test_a_recipe_for_ones_own_text_is_picked_by_a_metric_that_moves(conf: Path)
         words = line.replace("[...]", "[a,b]").split()
         config = _composed(conf, *words)
         assert config["task"]["monitor"] == "val/chrf", line
-        assert config["callbacks"]["best"]["_target_"] == "zoo.callbacks.BestCheckpoint"
+        assert config["callbacks"]["best"]["_target_"] == "zoo.training.callbacks.BestCheckpoint"

@@ -16,7 +16,7 @@ import yaml
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 import train
-from data.toys import Reverse
+from data.text.toys import Reverse
 from zoo.runs.status import State, StatusFile
 
 PROJECT = Path(__file__).parents[1]

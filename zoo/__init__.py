@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from zoo.loading import load
+    from zoo.inference.loading import load
 
 __all__ = ["load"]
 
@@ -11,7 +11,7 @@ __all__ = ["load"]
 def __getattr__(name: str) -> Any:
     # `import zoo` stays light: prediction brings Lightning and Hydra with it.
     if name == "load":
-        from zoo.loading import load
+        from zoo.inference.loading import load
 
         return load
     raise AttributeError(f"module 'zoo' has no attribute {name!r}")

@@ -3,13 +3,13 @@
 import io
 import sys
 
-from zoo.interrupts import end_at_once, interruptible
+from zoo.runtime.interrupts import end_at_once, interruptible
 
 
 def main() -> None:
     """Runs the command and ends the process with its exit code."""
     end_at_once(script=True)
-    from zoo.cli import main as command
+    from zoo.cli.app import main as command
 
     # What is written is UTF-8, as is what is read: also where the locale knows nothing but ASCII.
     for stream in (sys.stdout, sys.stderr):

@@ -7,15 +7,15 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from data.vocabulary import Words
+from data.text.vocabulary import Words
 from on_gpu.setting import Setting
-from zoo.batch import CaptionBatch, ImageBatch, Padded, TranslationBatch
-from zoo.compiling import compile_in_place
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.spec import DataSpec, ImageSpec, TextSpec
-from zoo.text import text_spec
+from zoo.core.batch import CaptionBatch, ImageBatch, Padded, TranslationBatch
+from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.text import text_spec
+from zoo.runtime.compiling import compile_in_place
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 BATCHES = 8

@@ -1,4 +1,4 @@
-"""The parts, in order of worth; each yields name and figures of every measurement as soon as it is done."""
+"""The parts, in order of worth; each yields the names of its measurements, and what takes them."""
 
 import os
 import re
@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +17,25 @@ from torch import Tensor
 from on_gpu.models import Model, captioner, glimpses, luong, sentences, transformer_base, vocabulary
 from on_gpu.setting import Setting
 from zoo.attention import MultiHeadAttention, SelfAttention, padding_mask
-from zoo.compiling import compilations
 from zoo.decoding import Beam
-from zoo.flops import flop_counter, peak_flops
+from zoo.runtime.compiling import compilations
+from zoo.runtime.flops import flop_counter, peak_flops
 
 PROJECT = Path(__file__).resolve().parents[2]
 Figures = dict[str, Any]
-Part = Callable[[Setting], Iterator[tuple[str, Figures]]]
+Measurements = Iterator[tuple[str, Callable[[], Figures]]]
+Part = Callable[[Setting], Measurements]
 
 
-def tests(setting: Setting) -> Iterator[tuple[str, Figures]]:
+def tests(setting: Setting) -> Measurements:
     """Those with the marker `gpu`."""
+    yield "all", partial(_tested, setting)
+
+
+def _tested(setting: Setting) -> Figures:
     command = [sys.executable, "-m", "pytest", "-m", "gpu", "-q", "--tb=short", "-p", "no:cacheprovider"]
     where = (
-        ["tests/gpu"]
-        if setting.tiny
-        else ["tests/gpu", "tests/attention", "tests/callbacks", "tests/kernels"]
+        ["tests/gpu"] if setting.tiny else ["tests/gpu", "tests/attention", "tests/training", "tests/kernels"]
     )
     environment = os.environ | {"ZOO_TEST_DEVICE": setting.device.type, "OMP_NUM_THREADS": "1"}
     try:
@@ -47,55 +51,53 @@ def tests(setting: Setting) -> Iterator[tuple[str, Figures]]:
     except subprocess.TimeoutExpired as error:
         output, code = (error.stdout or b"").decode(), -1
     counted = re.findall(r"(\d+) (passed|failed|error|errors|skipped)", output)
-    yield (
-        "all",
-        {
-            **{outcome: int(number) for number, outcome in counted},
-            "exit_code": code,
-            "failures": re.findall(r"^(?:FAILED|ERROR) .*", output, re.MULTILINE),
-            "output": "" if code == 0 else output[-20_000:],
-        },
-    )
+    return {
+        **{outcome: int(number) for number, outcome in counted},
+        "exit_code": code,
+        "failures": re.findall(r"^(?:FAILED|ERROR) .*", output, re.MULTILINE),
+        "output": "" if code == 0 else output[-20_000:],
+    }
 
 
-def base(setting: Setting) -> Iterator[tuple[str, Figures]]:
+def base(setting: Setting) -> Measurements:
     """Transformer base on 64 x 512 tokens: a step of training as a share of the card's peak."""
-    count, length = setting.size(64, 4), setting.size(512, 8)
-    peak = peak_flops(setting.device)
     for name, precision, products, compiled in (
         ("bf16-mixed", "bf16-mixed", "highest", False),
         ("bf16-mixed, compiled", "bf16-mixed", "highest", True),
         ("32-true", "32-true", "highest", False),
         ("32-true in TF32", "32-true", "high", False),
     ):
-        torch.set_float32_matmul_precision(products)
-        try:
-            setting.forget()
-            model = transformer_base(setting, count, length, compiled=compiled)
-            step = model.step(setting, precision)
-            first = _seconds(setting, lambda step=step: step(0))
-            milliseconds = setting.milliseconds(
-                lambda step=step: step(1), repeats=setting.size(10, 2), unmeasured=2
-            )
-        finally:
-            torch.set_float32_matmul_precision("highest")
-        flops = transformer_flops(model, count, length)
-        figures: Figures = {
-            "milliseconds": milliseconds,
-            "first_step_seconds": first,
-            "gigabytes": setting.peak_gigabytes(),
-            "tokens_per_second": count * length / milliseconds * 1e3,
-            "flops": flops,
-            "tflops_per_second": flops / milliseconds / 1e9,
-        }
-        if peak:
-            figures |= {"peak_tflops": peak / 1e12, "mfu": flops / milliseconds * 1e3 / peak}
-        if precision == "bf16-mixed":
-            kernels = _kernels(setting, lambda step=step: step(1))
-            # Less than a step takes: the device waits for the host.
-            figures["kernel_milliseconds"] = sum(row[1] for row in kernels)
-            figures["kernels"] = kernels[:20]
-        yield name, figures
+        yield name, partial(_step_of_base, setting, precision, products, compiled=compiled)
+
+
+def _step_of_base(setting: Setting, precision: str, products: str, *, compiled: bool) -> Figures:
+    count, length = setting.size(64, 4), setting.size(512, 8)
+    torch.set_float32_matmul_precision(products)
+    try:
+        setting.forget()
+        model = transformer_base(setting, count, length, compiled=compiled)
+        step = model.step(setting, precision)
+        first = _seconds(setting, partial(step, 0))
+        milliseconds = setting.milliseconds(partial(step, 1), repeats=setting.size(10, 2), unmeasured=2)
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    flops, peak = transformer_flops(model, count, length), peak_flops(setting.device)
+    figures: Figures = {
+        "milliseconds": milliseconds,
+        "first_step_seconds": first,
+        "gigabytes": setting.peak_gigabytes(),
+        "tokens_per_second": count * length / milliseconds * 1e3,
+        "flops": flops,
+        "tflops_per_second": flops / milliseconds / 1e9,
+    }
+    if peak:
+        figures |= {"peak_tflops": peak / 1e12, "mfu": flops / milliseconds * 1e3 / peak}
+    if precision == "bf16-mixed":
+        kernels = _kernels(setting, partial(step, 1))
+        # Less than a step takes: the device waits for the host.
+        figures["kernel_milliseconds"] = sum(row[1] for row in kernels)
+        figures["kernels"] = kernels[:20]
+    return figures
 
 
 def transformer_flops(model: Model, count: int, length: int) -> int:
@@ -123,7 +125,7 @@ def training_flops(length: int, *, size: int, hidden: int, words: int, encoder: 
     return 3 * 2 * length * (encoder * layer + decoder * (layer + crossing) + words * size)
 
 
-def models(setting: Setting) -> Iterator[tuple[str, Figures]]:
+def models(setting: Setting) -> Measurements:
     """Every model: speed, memory and what it has learned after 200 steps, in each way to compute."""
     count = setting.size(64, 4)
     makers: dict[str, Callable[..., Model]] = {
@@ -136,7 +138,7 @@ def models(setting: Setting) -> Iterator[tuple[str, Figures]]:
         for name, make in makers.items():
             yield (
                 f"{name}, {precision}{', compiled' if compiled else ''}",
-                _trained(setting, partial(make, compiled=compiled), precision, compiled=compiled),
+                partial(_trained, setting, partial(make, compiled=compiled), precision, compiled=compiled),
             )
 
 
@@ -148,8 +150,12 @@ def _trained(setting: Setting, make: Callable[[], Model], precision: str, *, com
     losses = [step(number) for number in range(1, unmeasured)]
     setting.wait()
     start = time.perf_counter()
-    losses += [step(number) for number in range(unmeasured, steps)]
+    for number in range(unmeasured, steps):
+        losses.append(step(number))
+        if setting.seconds_left <= 0:
+            break
     setting.wait()
+    steps = 1 + len(losses)
     seconds = (time.perf_counter() - start) / (steps - unmeasured)
     figures: Figures = {
         f"{model.item}_per_second": model.items / seconds,
@@ -171,23 +177,24 @@ def _trained(setting: Setting, make: Callable[[], Model], precision: str, *, com
     return figures
 
 
-def search(setting: Setting) -> Iterator[tuple[str, Figures]]:
+def search(setting: Setting) -> Measurements:
     """Beam 5: sentences a second, each of 30 words into 30."""
-    count, length = setting.size(64, 3), setting.size(30, 5)
     for name, make in (("transformer base", transformer_base), ("luong", luong)):
-        model = make(setting, count, length, compiled=False)
         for precision in ("32-true", "bf16-mixed"):
-            setting.forget()
-            find = partial(_found, setting, model, sentences(setting, count, length, 100), length, precision)
-            milliseconds = setting.milliseconds(find, repeats=setting.size(3, 1), unmeasured=1)
-            yield (
-                f"{name}, {precision}",
-                {
-                    "sentences_per_second": count / milliseconds * 1e3,
-                    "milliseconds": milliseconds,
-                    "gigabytes": setting.peak_gigabytes(),
-                },
-            )
+            yield f"{name}, {precision}", partial(_searched, setting, make, precision)
+
+
+def _searched(setting: Setting, make: Callable[..., Model], precision: str) -> Figures:
+    count, length = setting.size(64, 3), setting.size(30, 5)
+    model = make(setting, count, length, compiled=False)
+    setting.forget()
+    find = partial(_found, setting, model, sentences(setting, count, length, 100), length, precision)
+    milliseconds = setting.milliseconds(find, repeats=setting.size(3, 1), unmeasured=1)
+    return {
+        "sentences_per_second": count / milliseconds * 1e3,
+        "milliseconds": milliseconds,
+        "gigabytes": setting.peak_gigabytes(),
+    }
 
 
 @torch.no_grad()
@@ -207,29 +214,24 @@ def _found(setting: Setting, model: Model, source: Any, length: int, precision: 
         )
 
 
-def reading(setting: Setting) -> Iterator[tuple[str, Figures]]:
+def reading(setting: Setting) -> Measurements:
     """Forward and backward of 8 heads of 64 over 16,384 tokens: the fused kernel beside plain products."""
-    tokens, size = setting.size(16_384, 64), setting.size(512, 16)
     for length in (32, 128, 512, 2048) if not setting.tiny else (16, 32):
-        attention = MultiHeadAttention(query_size=size, heads=8, dropout=0.0).to(setting.device)
-        inputs = torch.randn(tokens // length, length, size, device=setting.device, requires_grad=True)
-        mask = padding_mask(torch.randint(length // 2, length + 1, (len(inputs),)), length).to(setting.device)
-        figures: Figures = {}
-        for how, weights in (("fused", False), ("products", True)):
+        yield f"{length} keys", partial(_read_both_ways, setting, length)
 
-            def read(
-                weights: bool = weights, attention: Any = attention, inputs: Any = inputs, mask: Any = mask
-            ) -> None:
-                with setting.autocast("bf16-mixed"):
-                    memory = attention.prepare(inputs, keep_mask=mask)
-                    context = attention(inputs, memory, weights=weights).context
-                context.sum().backward()
 
-            setting.forget()
-            figures[f"{how}_milliseconds"] = setting.milliseconds(read, repeats=setting.size(10, 1))
-            figures[f"{how}_gigabytes"] = setting.peak_gigabytes()
-        figures["products / fused"] = figures["products_milliseconds"] / figures["fused_milliseconds"]
-        yield f"{length} keys", figures
+def _read_both_ways(setting: Setting, length: int) -> Figures:
+    tokens, size = setting.size(16_384, 64), setting.size(512, 16)
+    attention = MultiHeadAttention(query_size=size, heads=8, dropout=0.0).to(setting.device)
+    inputs = torch.randn(tokens // length, length, size, device=setting.device, requires_grad=True)
+    mask = padding_mask(torch.randint(length // 2, length + 1, (len(inputs),)), length).to(setting.device)
+    figures: Figures = {}
+    for how, weights in (("fused", False), ("products", True)):
+        setting.forget()
+        read = partial(_read, setting, attention, inputs, mask, weights=weights)
+        figures[f"{how}_milliseconds"] = setting.milliseconds(read, repeats=setting.size(10, 1))
+        figures[f"{how}_gigabytes"] = setting.peak_gigabytes()
+    return figures | {"products / fused": figures["products_milliseconds"] / figures["fused_milliseconds"]}
 
 
 def _read(setting: Setting, attention: Any, inputs: Tensor, mask: Tensor, *, weights: bool) -> None:
@@ -239,24 +241,23 @@ def _read(setting: Setting, attention: Any, inputs: Tensor, mask: Tensor, *, wei
     context.sum().backward()
 
 
-def windows(setting: Setting) -> Iterator[tuple[str, Figures]]:
+def windows(setting: Setting) -> Measurements:
     """Forward and backward of self-attention over one sequence: to all, and to 128 on either side."""
-    size = setting.size(512, 16)
     for length in (4096, 16_384, 65_536) if not setting.tiny else (64, 128):
         for name, window in (("all", None), ("window", setting.size(128, 8))):
-            attention = SelfAttention(
-                attention=MultiHeadAttention(query_size=size, heads=8, dropout=0.0), window=window
-            ).to(setting.device)
-            inputs = torch.randn(1, length, size, device=setting.device, requires_grad=True)
+            yield f"{length} positions, {name}", partial(_read_near, setting, length, window)
 
-            setting.forget()
-            milliseconds = setting.milliseconds(
-                partial(_read_itself, setting, attention, inputs), repeats=setting.size(5, 1), unmeasured=2
-            )
-            yield (
-                f"{length} positions, {name}",
-                {"milliseconds": milliseconds, "gigabytes": setting.peak_gigabytes()},
-            )
+
+def _read_near(setting: Setting, length: int, window: int | None) -> Figures:
+    size = setting.size(512, 16)
+    attention = SelfAttention(
+        attention=MultiHeadAttention(query_size=size, heads=8, dropout=0.0), window=window
+    ).to(setting.device)
+    inputs = torch.randn(1, length, size, device=setting.device, requires_grad=True)
+    setting.forget()
+    read = partial(_read_itself, setting, attention, inputs)
+    milliseconds = setting.milliseconds(read, repeats=setting.size(5, 1), unmeasured=2)
+    return {"milliseconds": milliseconds, "gigabytes": setting.peak_gigabytes()}
 
 
 def _read_itself(setting: Setting, attention: SelfAttention, inputs: Tensor) -> None:
@@ -265,15 +266,19 @@ def _read_itself(setting: Setting, attention: SelfAttention, inputs: Tensor) -> 
     context.sum().backward()
 
 
-def peers(setting: Setting) -> Iterator[tuple[str, Figures]]:
+def peers(setting: Setting) -> Measurements:
     """Hugging Face's Marian at the size of Transformer base: training and `generate` on the same batches."""
-    try:
-        from transformers import MarianConfig, MarianMTModel
-    except ImportError:
-        yield "marian", {"missing": "transformers is not installed"}
+    if find_spec("transformers") is None:
+        yield "marian", lambda: {"missing": "transformers is not installed"}
         return
-    count, length, words = setting.size(64, 4), setting.size(512, 8), setting.size(37_000, 100)
-    size, layers = setting.size(512, 32), setting.size(6, 1)
+    yield "marian trains, bf16-mixed", partial(_marian_trains, setting)
+    yield "marian generates, bf16-mixed", partial(_marian_generates, setting)
+
+
+def _marian(setting: Setting, length: int) -> Any:
+    from transformers import MarianConfig, MarianMTModel
+
+    words, size, layers = setting.size(37_000, 100), setting.size(512, 32), setting.size(6, 1)
     text = vocabulary(words, length + 1)
     sides = {
         f"{side}_{name}": value
@@ -301,7 +306,13 @@ def peers(setting: Setting) -> Iterator[tuple[str, Figures]]:
             tie_word_embeddings=True,
             attn_implementation="sdpa",
         )
-    ).to(setting.device)
+    )
+    return marian.to(setting.device)
+
+
+def _marian_trains(setting: Setting) -> Figures:
+    count, length, words = setting.size(64, 4), setting.size(512, 8), setting.size(37_000, 100)
+    marian = _marian(setting, length)
     optimizer = torch.optim.Adam(marian.parameters(), lr=2e-4, fused=True)
     source, target = (sentences(setting, count, length + more, words).ids for more in (0, 1))
 
@@ -309,7 +320,10 @@ def peers(setting: Setting) -> Iterator[tuple[str, Figures]]:
         with setting.autocast("bf16-mixed"):
             scores = marian(input_ids=source, decoder_input_ids=target[:, :-1], use_cache=False).logits
             loss = torch.nn.functional.cross_entropy(
-                scores.flatten(0, 1), target[:, 1:].flatten(), label_smoothing=0.1, ignore_index=text.pad
+                scores.flatten(0, 1),
+                target[:, 1:].flatten(),
+                label_smoothing=0.1,
+                ignore_index=marian.config.pad_token_id,
             )
         loss.backward()
         optimizer.step()
@@ -317,27 +331,29 @@ def peers(setting: Setting) -> Iterator[tuple[str, Figures]]:
 
     setting.forget()
     milliseconds = setting.milliseconds(step, repeats=setting.size(5, 1), unmeasured=2)
-    yield (
-        "marian trains, bf16-mixed",
-        {
-            "milliseconds": milliseconds,
-            "tokens_per_second": count * length / milliseconds * 1e3,
-            "gigabytes": setting.peak_gigabytes(),
-        },
+    return {
+        "milliseconds": milliseconds,
+        "tokens_per_second": count * length / milliseconds * 1e3,
+        "gigabytes": setting.peak_gigabytes(),
+    }
+
+
+def _marian_generates(setting: Setting) -> Figures:
+    count, length, words = setting.size(64, 4), setting.size(30, 5), setting.size(37_000, 100)
+    marian, asked = (
+        _marian(setting, setting.size(512, 8)).eval(),
+        sentences(setting, count, length, words).ids,
     )
-    short = setting.size(30, 5)
-    asked = sentences(setting, count, short, words).ids
 
     @torch.no_grad()
     def generate() -> None:
         with setting.autocast("bf16-mixed"):
             marian.generate(
-                input_ids=asked, num_beams=5, min_new_tokens=short, max_new_tokens=short, do_sample=False
+                input_ids=asked, num_beams=5, min_new_tokens=length, max_new_tokens=length, do_sample=False
             )
 
-    marian.eval()
     milliseconds = setting.milliseconds(generate, repeats=setting.size(3, 1), unmeasured=1)
-    yield "marian generates, bf16-mixed", {"sentences_per_second": count / milliseconds * 1e3}
+    return {"sentences_per_second": count / milliseconds * 1e3, "milliseconds": milliseconds}
 
 
 def _seconds(setting: Setting, compute: Callable[[], Any]) -> float:

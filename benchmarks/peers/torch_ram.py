@@ -22,7 +22,7 @@ from torchvision import transforms
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from data.mnist import MNIST
+from data.images.mnist import MNIST
 
 GLIMPSES, SIZE, STD = 6, 8, 0.12
 

@@ -13,11 +13,11 @@ from torch import Tensor, nn
 
 from zoo.attention import Additive, Soft
 from zoo.attention.regularizers import doubly_stochastic_penalty
-from zoo.batch import Padded, decoder_pair
+from zoo.core.batch import Padded, decoder_pair
+from zoo.core.spec import DataSpec, ImageSpec, TextSpec
 from zoo.kernels import linear_cross_entropy
 from zoo.networks.encoders import ImageEncoder
 from zoo.networks.show_attend_tell import AttentiveDecoder, ShowAttendTell
-from zoo.spec import DataSpec, ImageSpec, TextSpec
 
 
 class Given(ImageEncoder):

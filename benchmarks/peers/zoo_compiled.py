@@ -26,10 +26,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zoo.attention import LearnedPolicy
-from zoo.compiling import compilations, compile_in_place
+from zoo.core.spec import DataSpec, ImageSpec
 from zoo.networks.ram import RecurrentAttentionModel
 from zoo.networks.recurrent import Rectified
-from zoo.spec import DataSpec, ImageSpec
+from zoo.runtime.compiling import compilations, compile_in_place
 
 Loss = Callable[..., Tensor]
 LENGTHS = (12, 20, 32)

@@ -4,7 +4,7 @@ import torch
 from decoding import BEAM, LENGTH, Search, measure
 from zoo_seq2seq import build as build_model
 
-from zoo.batch import Padded
+from zoo.core.batch import Padded
 from zoo.decoding import Beam
 
 

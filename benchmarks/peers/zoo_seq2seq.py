@@ -12,10 +12,10 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from zoo.attention import Additive, Soft
-from zoo.batch import Padded, decoder_pair
+from zoo.core.batch import Padded, decoder_pair
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.networks.recurrent import LSTM
 from zoo.networks.seq2seq import LuongDecoder, Seq2Seq
-from zoo.spec import DataSpec, TextSpec
 
 
 def build(vocabulary: int) -> tuple[torch.nn.Module, object]:

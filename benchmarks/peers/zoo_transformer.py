@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention import ScaledDot, Soft
-from zoo.batch import Padded, decoder_pair
+from zoo.core.batch import Padded, decoder_pair
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.kernels import linear_cross_entropy
 from zoo.networks.positions import Sinusoidal
 from zoo.networks.transformer import Transformer
-from zoo.spec import DataSpec, TextSpec
 
 
 def build(vocabulary: int) -> tuple[torch.nn.Module, object]:

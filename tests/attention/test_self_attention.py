@@ -256,6 +256,15 @@ def test_a_selection_whose_steps_have_a_state_is_read_all_at_once() -> None:
         attention.init_memory(randn(2, 1, SIZE))
 
 
+@pytest.mark.parametrize("causal", [True, False])
+def test_mixed_precision_leaves_float64_alone(causal: bool) -> None:
+    """As autocast does."""
+    attention, inputs = build(causal=causal, window=None), randn(2, 6, SIZE)
+    with torch.autocast("cpu", torch.bfloat16):
+        context = attention(inputs).context
+    torch.testing.assert_close(context, attention(inputs).context, rtol=0, atol=0)
+
+
 def test_what_sees_ahead_has_no_steps() -> None:
     with pytest.raises(ValueError, match="needs causal=True"):
         build(causal=False, window=None).init_memory(randn(2, 1, SIZE))

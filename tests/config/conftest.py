@@ -7,7 +7,7 @@ import pytest
 
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
-from zoo.config.frozen import Config
+from zoo.runs.frozen import Config
 
 
 @pytest.fixture(scope="session")

@@ -7,10 +7,11 @@ from typing import Any
 
 import pytest
 
-from zoo.config import ConfigError, resolvers
+from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.compose import compose_jobs
-from zoo.config.frozen import Config
+from zoo.core.problems import ConfigError
+from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[2] / "conf"
 STORED = "data=flickr8k data.augmentation=null model/encoder=vgg19 data.features=${model.encoder}"
@@ -129,9 +130,11 @@ def test_other_images_are_refused() -> None:
 
 def test_a_model_brings_what_belongs_to_it_and_a_mechanism_is_one_word() -> None:
     config = composed("selection=hard", {})
-    assert config["data"]["_target_"] == "data.captions.CaptionData"
+    assert config["data"]["_target_"] == "data.captions.captions.CaptionData"
     assert config["task"]["_target_"] == "zoo.tasks.captioning.CaptioningTask"
-    assert config["callbacks"]["captions"]["_target_"] == "zoo.callbacks.CaptionFigures"
+    assert (
+        config["callbacks"]["captions"]["_target_"] == "zoo.tasks.captioning.caption_figures.CaptionFigures"
+    )
     attention = config["model"]["decoder"]["attention"]
     assert attention == {"score": config["attention"], "selection": config["selection"]}
     assert attention["selection"]["_target_"] == "zoo.attention.Hard"

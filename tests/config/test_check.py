@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from zoo.config import ConfigError, dashboards, resolvers
+from zoo.config import dashboards, resolvers
 from zoo.config.check import check
 from zoo.config.compose import compose_jobs
-from zoo.config.frozen import Config
+from zoo.core.problems import ConfigError
+from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[2] / "conf"
 
@@ -159,7 +160,7 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ({"data__num_workers": -1}, "data.num_workers: must be at least 0, got -1"),
     ({"data__corpus": None}, "data.corpus: TranslationData takes a Corpus to build, got null"),
     (
-        {"data__corpus": {"_target_": "data.vocabulary.Characters"}},
+        {"data__corpus": {"_target_": "data.text.vocabulary.Characters"}},
         "data.corpus: TranslationData takes a Corpus to build, got Characters",
     ),
     ({"data__tokenizer": {}}, "data.tokenizer: TranslationData takes a Vocabulary to build, got {}"),
@@ -313,14 +314,14 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ({"data__cache_dir": "/x"}, "data.cache_dir: must lie in one of the folders of paths, got '/x'"),
     ({"data__cache_dir": "x"}, "data.cache_dir: must lie in one of the folders of paths, got 'x'"),
     (
-        {"callbacks__best": {"_target_": "zoo.callbacks.StepAxis"}},
+        {"callbacks__best": {"_target_": "zoo.training.callbacks.StepAxis"}},
         "callbacks.best: is a StepAxis: every run needs this ModelCheckpoint",
     ),
     (
         {
             "callbacks__hook": {
                 "_target_": "lightning.pytorch.callbacks.LambdaCallback",
-                "on_fit_start": {"_target_": "zoo.callbacks.StepAxis", "_partial_": True},
+                "on_fit_start": {"_target_": "zoo.training.callbacks.StepAxis", "_partial_": True},
             }
         },
         "callbacks.hook.on_fit_start: LambdaCallback takes something to call or null, got StepAxis",
@@ -804,7 +805,7 @@ def test_settings_of_a_logger_that_it_cannot_work_with(
 ) -> None:
     if logger == "tensorboard":
         pytest.importorskip("tensorboard")
-        node = {"_target_": "zoo.runs.tensorboard.TensorBoardLogger", "folder": config["paths"]["run_dir"]}
+        node = {"_target_": "zoo.loggers.tensorboard.TensorBoardLogger", "folder": config["paths"]["run_dir"]}
         config["logger"][logger] = node
         check(config)
     config["logger"][logger][key] = value

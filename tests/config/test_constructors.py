@@ -147,7 +147,11 @@ def test_the_watch_sees_what_a_constructor_does(watch: Watch, tmp_path: Path) ->
 
 
 def test_the_list_is_long_and_has_everything() -> None:
-    assert {"zoo.runs.job.JobProcess", "zoo.runs.wandb.WandbLogger", "data.mnist.MNIST"} <= OWN.keys()
+    assert {
+        "zoo.sweeps.job.JobProcess",
+        "zoo.loggers.wandb.WandbLogger",
+        "data.images.mnist.MNIST",
+    } <= OWN.keys()
     assert len(OWN) > 200
     assert len(CLASSES) > 500
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from zoo.config import ConfigError
 from zoo.config.disk import check_disk
-from zoo.config.frozen import Config
+from zoo.core.problems import ConfigError
+from zoo.runs.frozen import Config
 
 Usage = namedtuple("Usage", "total used free")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from zoo.config.evaluation import typed, with_overrides
-from zoo.config.frozen import Config
-from zoo.config.problems import ConfigError
+from zoo.core.problems import ConfigError
+from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[2] / "conf"
 Configure = Callable[..., Config]
@@ -59,7 +59,7 @@ def test_data_and_machine(configure: Configure, tmp_path: Path, monkeypatch: pyt
         ("data.tokenizer.size=9", "a test cannot change it"),
         ("data/tokenizer=bpe", "a test cannot change it"),
         ("data=dates", "a test cannot change it"),
-        ("data._target_=data.toys.Copy", "a test cannot change it"),
+        ("data._target_=data.text.toys.Copy", "a test cannot change it"),
         ("decoding.beem_size=2", "there is no beem_size; did you mean beam_size? allowed: beam_size"),
         ("data.corpus.symbols.x=2", "symbols is not a mapping, so there is nothing in it"),
         ("decoding=beem", "there is no decoding called beem; did you mean beam? allowed: beam, greedy"),

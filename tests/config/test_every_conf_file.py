@@ -11,11 +11,12 @@ import torch
 from lightning.pytorch import LightningModule, Trainer
 
 from zoo.attention import Location
-from zoo.config import ConfigError, resolvers
+from zoo.config import resolvers
 from zoo.config.check import check, placeholder
 from zoo.config.compose import compose_jobs
-from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
+from zoo.core.problems import ConfigError
+from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[2] / "conf"
 FILES = sorted(path.relative_to(CONF).with_suffix("") for path in CONF.rglob("*.yaml"))
@@ -201,7 +202,11 @@ CELLS = [
 
 @pytest.mark.parametrize(
     ("decoder", "attention", "selection"),
-    CELLS,
+    # Quick are those with one part that is not the default one.
+    [
+        cell if cell[1] == "additive" or cell[2] == "soft" else pytest.param(*cell, marks=pytest.mark.slow)
+        for cell in CELLS
+    ],
 )
 def test_every_cell_builds_or_is_refused(
     parts: dict[str, dict[str, Any]], decoder: str, attention: str, selection: str
@@ -321,14 +326,17 @@ def test_luong_2015_is_one_override_each(configure: Callable[..., Config], overr
 
 def test_a_vocabulary_is_one_word(configure: Callable[..., Config]) -> None:
     for data, tokenizer in (
-        ("copy", {"_target_": "data.vocabulary.Words", "joint": True, "size": None, "minimum_count": 1}),
-        ("reverse", {"_target_": "data.vocabulary.Words", "joint": True, "size": None, "minimum_count": 1}),
-        ("dates", {"_target_": "data.vocabulary.Characters", "joint": False}),
-        ("multi30k", {"_target_": "data.vocabulary.Bpe", "joint": True, "size": 8000}),
+        ("copy", {"_target_": "data.text.vocabulary.Words", "joint": True, "size": None, "minimum_count": 1}),
+        (
+            "reverse",
+            {"_target_": "data.text.vocabulary.Words", "joint": True, "size": None, "minimum_count": 1},
+        ),
+        ("dates", {"_target_": "data.text.vocabulary.Characters", "joint": False}),
+        ("multi30k", {"_target_": "data.text.vocabulary.Bpe", "joint": True, "size": 8000}),
     ):
         assert configure(f"data={data}")["data"]["tokenizer"] == tokenizer
     config = configure("data=multi30k", "data/tokenizer=words", "data.tokenizer.size=500")
-    assert config["data"]["tokenizer"]["_target_"] == "data.vocabulary.Words"
+    assert config["data"]["tokenizer"]["_target_"] == "data.text.vocabulary.Words"
     assert config["data"]["tokenizer"]["size"] == 500
 
 
@@ -383,7 +391,13 @@ def test_the_control_of_luong_differs_in_its_score_alone(configure: Callable[...
     assert 0.95 < sizes[1] / sizes[0] < 1
 
 
-@pytest.mark.parametrize("recipe", options("experiment"))
+def one_of_each(recipes: list[str]) -> list[Any]:
+    """All of them, of which the first of each family, whose names begin alike, is quick."""
+    first = {name.partition("_")[0]: name for name in reversed(recipes)}.values()
+    return [name if name in first else pytest.param(name, marks=pytest.mark.slow) for name in recipes]
+
+
+@pytest.mark.parametrize("recipe", one_of_each(options("experiment")))
 def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str) -> None:
     config = configure(f"experiment={recipe}", "trainer=debug")
     check(small(config))
@@ -393,7 +407,9 @@ def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str)
     assert [trainer[f"limit_{split}_batches"] for split in ("train", "val", "test")] == [4, 1, 1]
 
 
-@pytest.mark.parametrize("policy", ["learned", "random", "center"])
+@pytest.mark.parametrize(
+    "policy", ["random", *(pytest.param(name, marks=pytest.mark.slow) for name in ("learned", "center"))]
+)
 @pytest.mark.parametrize("recipe", [name for name in options("experiment") if name.startswith("ram_")])
 def test_the_policy_of_every_recipe_is_one_word(
     configure: Callable[..., Config], recipe: str, policy: str

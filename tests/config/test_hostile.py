@@ -11,12 +11,13 @@ from typing import Any
 import pytest
 import yaml
 
-from zoo.config import ConfigError, resolvers
+from zoo.config import resolvers
 from zoo.config.check import check
-from zoo.config.frozen import Config, thaw
 from zoo.config.instantiate import instantiate
 from zoo.config.rules import what_is_written_stays_in_its_folder
+from zoo.core.problems import ConfigError
 from zoo.runs.copying import copy_run
+from zoo.runs.frozen import Config, thaw
 
 REFUSED = r"may not be built|does not exist"
 
@@ -58,10 +59,10 @@ def attacks(marker: Path) -> dict[str, dict[str, Any]]:
         "torch.load": touch("torch.load", str(marker.with_name("payload.pickle")), weights_only=False),
         "torch.hub.load": touch("torch.hub.load", str(marker.parent), "model", source="local"),
         "torch's shell": touch("torch.utils.collect_env.run", command),
-        "re-exported function": touch("zoo.runs.files.os.system", command),
-        "re-exported class": touch("zoo.runs.job.subprocess.Popen", ["touch", str(marker)]),
+        "re-exported function": touch("zoo.core.files.os.system", command),
+        "re-exported class": touch("zoo.sweeps.job.subprocess.Popen", ["touch", str(marker)]),
         "re-exported importer": touch("zoo.config.allowed.importlib.import_module", "evil_module"),
-        "own function": touch("zoo.runs.files.write_text", marker, "x"),
+        "own function": touch("zoo.core.files.write_text", marker, "x"),
         "own method": touch(
             "zoo.runs.status.StatusFile.start", touch("zoo.runs.status.StatusFile", str(marker))
         ),
@@ -180,9 +181,9 @@ def test_what_was_checked_is_what_is_built(config: Config) -> None:
 @pytest.mark.parametrize(
     ("part", "key"),
     [
-        ({"_target_": "zoo.callbacks.SampleTable", "folder": "ELSEWHERE"}, "folder"),
-        ({"_target_": "zoo.callbacks.SampleTable", "folder": "run"}, "folder"),
-        ({"_target_": "zoo.callbacks.SampleTable", "folder": "RUN/.."}, "folder"),
+        ({"_target_": "zoo.tasks.samples.SampleTable", "folder": "ELSEWHERE"}, "folder"),
+        ({"_target_": "zoo.tasks.samples.SampleTable", "folder": "run"}, "folder"),
+        ({"_target_": "zoo.tasks.samples.SampleTable", "folder": "RUN/.."}, "folder"),
         ({"_target_": "lightning.pytorch.callbacks.ModelCheckpoint", "dirpath": "ELSEWHERE"}, "dirpath"),
         ({"_target_": "lightning.pytorch.callbacks.ModelCheckpoint", "dirpath": "RUN/../x"}, "dirpath"),
         (
@@ -201,7 +202,7 @@ def test_what_was_checked_is_what_is_built(config: Config) -> None:
             {"_target_": "lightning.pytorch.loggers.CSVLogger", "save_dir": "RUN", "version": "../../x"},
             "version",
         ),
-        ({"_target_": "zoo.runs.metrics.MetricsFile", "path": "ELSEWHERE"}, "path"),
+        ({"_target_": "zoo.loggers.metrics_file.MetricsFile", "path": "ELSEWHERE"}, "path"),
     ],
 )
 @pytest.mark.parametrize("group", ["callbacks", "logger"])

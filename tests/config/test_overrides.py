@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from zoo.config import ConfigError, resolvers
+from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
+from zoo.core.problems import ConfigError
 
 CONF = Path(__file__).parents[2] / "conf"
 

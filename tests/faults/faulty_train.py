@@ -21,7 +21,7 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import torch
 
 import train  # first: it tells the allocator before torch is loaded
-from zoo.runs import checkpoint_io
+from zoo.training import checkpoint_io
 
 AGAIN = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0"
 SEED = os.environ.get("FAULT_SEED")

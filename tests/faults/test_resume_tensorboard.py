@@ -12,7 +12,7 @@ from small_runs import SMALL, only_run
 from small_runs import run as in_a_process
 
 import train
-from zoo.runs.metrics import read_metrics
+from zoo.core.metrics_csv import read_metrics
 
 pytestmark = [
     pytest.mark.slow,

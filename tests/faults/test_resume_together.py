@@ -8,9 +8,9 @@ import pytest
 import torch
 from small_runs import SMALL, assert_same_run, metrics, only_run, resume, run, start
 
-from zoo.runs.devices import change_devices
 from zoo.runs.resume import CannotResume
 from zoo.runs.status import State, StatusFile
+from zoo.sweeps.devices import change_devices
 
 pytestmark = pytest.mark.slow
 

@@ -14,14 +14,14 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import Tensor
 from torch.utils.data import Dataset
 
-from data.batching import Batches, Layout, ShuffledBatches
-from data.data_module import DataModule
-from zoo.callbacks import LastCheckpoint, RandomState, StepAxis
-from zoo.callbacks.averaging import CheckpointAveraging
-from zoo.callbacks.final_validation import FinalValidation
-from zoo.runs.checkpoint_io import AtomicIO
-from zoo.runs.metrics import MetricsFile
-from zoo.runs.preemption import PREEMPTION, Preempted
+from data.core.batching import Batches, Layout, ShuffledBatches
+from data.core.data_module import DataModule
+from zoo.loggers.metrics_file import MetricsFile
+from zoo.runtime.preemption import PREEMPTION, Preempted
+from zoo.training.callbacks import LastCheckpoint, RandomState, StepAxis
+from zoo.training.callbacks.averaging import CheckpointAveraging
+from zoo.training.callbacks.final_validation import FinalValidation
+from zoo.training.checkpoint_io import AtomicIO
 
 TRAIN, VAL, BATCH = 20, 9, 4
 """Items of each split, and in a batch: five batches train in an epoch, three validate."""

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from zoo.figures import head_grid, head_grids, png
 from zoo.figures.labels import any_script
-from zoo.tasks.translation import HeadMaps
+from zoo.tasks.translation.task import HeadMaps
 
 WORDS = ["a", "Donaudampfschifffahrtsgesellschaft", ",", "$x_2$", "机器翻译"]
 

@@ -12,17 +12,17 @@ from lightning.pytorch import Callback
 from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import Dataset
 
-from data.batching import Batches, Layout, Part, TokenBatches
-from data.data_module import DataModule
-from data.vocabulary import Characters
-from zoo.batch import Padded, TranslationBatch
-from zoo.callbacks import LastCheckpoint, RandomState, SelfDescription, StepAxis, Throughput
+from data.core.batching import Batches, Layout, Part, TokenBatches
+from data.core.data_module import DataModule
+from data.text.vocabulary import Characters
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.runs.checkpoint_io import AtomicIO
-from zoo.spec import DataSpec
-from zoo.text import TextCodec, text_spec
+from zoo.core.batch import Padded, TranslationBatch
+from zoo.core.spec import DataSpec
+from zoo.core.text import TextCodec, text_spec
+from zoo.training.callbacks import LastCheckpoint, RandomState, SelfDescription, StepAxis, Throughput
+from zoo.training.checkpoint_io import AtomicIO
 
 CONF = Path(__file__).parents[2] / "conf"
 WORDS = ["".join("abcdefgh"[(7 * row + place) % 8] for place in range(3 + row % 9)) for row in range(64)]

@@ -40,7 +40,14 @@ def a_score_that_is_no_number_makes_no_loss() -> None:
     assert losses.isnan().all()
 
 
+def a_label_without_a_score_makes_no_loss() -> None:
+    for label in (40, -3):
+        scores, labels = torch.randn(1, 40), torch.tensor([label])
+        assert cross_entropy_rows.losses_and_slopes(scores, labels, padding=1, smoothing=0.0).isnan().all()
+
+
 loss_and_gradients_are_torchs()
 test_bfloat16_is_as_good_as_autocast()
 scores_of_minus_infinity_have_no_share()
 a_score_that_is_no_number_makes_no_loss()
+a_label_without_a_score_makes_no_loss()

@@ -9,7 +9,7 @@ import torch
 from processes import meet
 from torch import Tensor
 
-from zoo.batch import Box, TrueCaptions
+from zoo.core.batch import Box, TrueCaptions
 from zoo.metrics import METRICS, Pointing
 
 NAMES = ("accuracy", "uniform", "centre", "random", "counted")

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 from torch._dynamo.utils import counters
 
 from zoo.attention import Additive, Dot, GumbelHard, Hard, LearnedPolicy, Soft
-from zoo.batch import Padded
-from zoo.compiling import compilable, compilations, compile_in_place
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec, ImageSpec, TextSpec
 from zoo.kernels import Dropout
 from zoo.kernels.noise import keyed
 from zoo.networks.encoders import Compact
@@ -25,7 +25,7 @@ from zoo.networks.positions import Sinusoidal
 from zoo.networks.ram import Recognised, RecurrentAttentionModel
 from zoo.networks.recurrent import LSTM, Rectified
 from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
-from zoo.spec import DataSpec, ImageSpec, TextSpec
+from zoo.runtime.compiling import compilable, compilations, compile_in_place
 
 IMAGE = ImageSpec(3, 12, 16, ("one", "two", "three"))
 SPEC = DataSpec("toy", None, TextSpec(tokenizer="", size=13, maximum_length=20), "", "", image=IMAGE)

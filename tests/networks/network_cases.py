@@ -20,12 +20,12 @@ from zoo.attention import (
     Soft,
     Uniform,
 )
-from zoo.batch import Padded
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
 from zoo.networks.recurrent import GRU, LSTM, Recurrent
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
 from zoo.networks.transformer import Transformer
-from zoo.spec import DataSpec, TextSpec
 
 SOURCE = TextSpec(tokenizer="source", size=11, maximum_length=20)
 TARGET = TextSpec(tokenizer="target", size=13, maximum_length=20)

@@ -6,11 +6,11 @@ import pytest
 import torch
 
 from zoo.attention import Additive, General, Soft
-from zoo.batch import Padded
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.decoding import Beam, Hypothesis
 from zoo.networks.recurrent import GRU, LSTM
 from zoo.networks.seq2seq import BahdanauDecoder, LuongDecoder, Seq2Seq
-from zoo.spec import DataSpec, TextSpec
 
 TEXT = TextSpec(tokenizer="", size=300, maximum_length=20)
 SPEC = DataSpec(name="toy", source=TEXT, target=TEXT, test_hash="", vocabulary_hash="")

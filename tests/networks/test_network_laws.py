@@ -7,7 +7,7 @@ import torch
 from network_cases import INPUTS, NETWORKS, SOURCES, padded
 from torch import nn
 
-from zoo.batch import Padded
+from zoo.core.batch import Padded
 from zoo.decoding import Beam, Greedy, Hypothesis, Sample
 from zoo.decoding.tree import map_tensors
 from zoo.networks.seq2seq import Seq2Seq

@@ -9,10 +9,10 @@ from torch import Tensor
 
 from zoo.attention import CenterPolicy, GlimpseSensor, LearnedPolicy, LocationPolicy, Look, RandomPolicy
 from zoo.attention.glimpse import ImageMemory
+from zoo.core.spec import DataSpec, ImageSpec
 from zoo.networks.image_classifiers import Convolutional, FullyConnected
 from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
 from zoo.networks.recurrent import GRU, LSTM, Rectified, RecurrentLayer, State
-from zoo.spec import DataSpec, ImageSpec
 
 CLASSES = ("one", "two", "three")
 SPEC = DataSpec("x", None, None, "", "", image=ImageSpec(channels=1, height=9, width=12, classes=CLASSES))

@@ -21,13 +21,13 @@ from zoo.attention import (
     Soft,
     Uniform,
 )
-from zoo.batch import Padded
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec, ImageSpec, TextSpec
 from zoo.decoding import Beam, Greedy
 from zoo.decoding.tree import map_tensors
 from zoo.networks.encoders import Compact, Residual
 from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
 from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
-from zoo.spec import DataSpec, ImageSpec, TextSpec
 
 TEXT = TextSpec(tokenizer="", size=13, maximum_length=20)
 SPEC = DataSpec("toy", None, TEXT, "", "", image=ImageSpec(3, 12, 16, ()))

@@ -10,11 +10,11 @@ from network_cases import INPUTS, SHARED, SOURCES, SPEC, TRANSFORMERS, build_tra
 from torch import Tensor, nn
 
 from zoo.attention import MultiHeadAttention, ScaledDot, Soft
-from zoo.batch import Padded
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.decoding import Beam
 from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
 from zoo.networks.transformer import Settings, Transformer, TransformerDecoder, TransformerEncoder
-from zoo.spec import DataSpec, TextSpec
 
 SETTINGS = Settings(
     model_size=8,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from zoo.core.files import remove_partials
 from zoo.runs.boundary import LeadsOutside, require_own
 from zoo.runs.clean import dispensable
-from zoo.runs.files import remove_partials
 from zoo.runs.resume import CannotResume, discard_progress, make_ready, resume_point
 from zoo.runs.status import State, StatusFile
 

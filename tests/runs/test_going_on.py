@@ -9,16 +9,16 @@ import torch
 import yaml
 from small_run import SPEC, config
 
-from zoo.config import ConfigError
-from zoo.config.frozen import thaw
-from zoo.runs.checkpoint import contents
-from zoo.runs.checkpoint_io import AtomicIO
+from zoo.core.lock import RunLock
+from zoo.core.metrics_csv import rewind
+from zoo.core.problems import ConfigError
 from zoo.runs.clean import dispensable, runs_below
 from zoo.runs.copying import copy_run
-from zoo.runs.lock import RunLock
-from zoo.runs.metrics import rewind
+from zoo.runs.frozen import thaw
 from zoo.runs.resume import LAST, CannotResume, differences, make_ready, starting_point
 from zoo.runs.status import State, StatusFile, status_of
+from zoo.training.checkpoint import contents
+from zoo.training.checkpoint_io import AtomicIO
 
 CONFIG: dict[str, Any] = {
     **config(),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from zoo.runs import files
+from zoo.core import files
 from zoo.runs.predictions import (
     find_predictions,
     read_predictions,

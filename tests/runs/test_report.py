@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import rich.console
 
+from zoo.core.readable import readable
 from zoo.runs import report as module
-from zoo.runs.readable import readable
 from zoo.runs.report import log_to, print_results
 
 RESULTS: dict[str, Any] = {

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
+from zoo.core.spec import DataSpec
 from zoo.runs import results as module
-from zoo.runs.checkpoint import Checkpoint
 from zoo.runs.results import commit, config_hash, results, versions, write_results
-from zoo.spec import DataSpec
+from zoo.training.checkpoint import Checkpoint
 
 SPEC = DataSpec("dates", None, None, test_hash="ab", vocabulary_hash="cd")
 CONFIG: dict[str, Any] = {
@@ -225,7 +225,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "--quiet", "-m", "first"],
     ):
         subprocess.run(["git", *command], cwd=tmp_path, check=True)
-    monkeypatch.setattr(module.zoo, "__file__", str(package / "__init__.py"))
+    monkeypatch.setattr(module, "__file__", str(package / "runs" / "results.py"))
     return tmp_path
 
 
@@ -244,12 +244,12 @@ def test_somebody_elses_repository_is_not_our_commit(
     installed = repository / "env" / "zoo"
     installed.mkdir(parents=True)
     (installed / "__init__.py").touch()
-    monkeypatch.setattr(module.zoo, "__file__", str(installed / "__init__.py"))
+    monkeypatch.setattr(module, "__file__", str(installed / "runs" / "results.py"))
     assert commit() is None
 
 
 def test_no_repository_is_no_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "__init__.py").touch()
-    monkeypatch.setattr(module.zoo, "__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(module, "__file__", str(tmp_path / "runs" / "results.py"))
     monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
     assert commit() is None

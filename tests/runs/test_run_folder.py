@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from zoo.loggers.wandb_id import short_id
 from zoo.runs import folder as module
-from zoo.runs.folder import create_run_folder, day_folder, short_id
+from zoo.runs.folder import create_run_folder, day_folder
 
 
 def test_runs_started_together_share_nothing(tmp_path: Path) -> None:

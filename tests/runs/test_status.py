@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from zoo.runs.lock import RunLock
+from zoo.core.lock import RunLock
 from zoo.runs.status import Progress, State, StatusFile
 
 

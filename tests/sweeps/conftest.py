@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep, SweepJob
+from zoo.sweeps.record import Sweep, SweepJob
 
 FAKE = Path(__file__).with_name("fake_job.py")
 

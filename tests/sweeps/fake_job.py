@@ -11,7 +11,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from zoo.runs.lock import RunLock
+from zoo.core.lock import RunLock
 from zoo.runs.status import State, StatusFile
 
 

@@ -11,10 +11,10 @@ from hydra.core.global_hydra import GlobalHydra
 from typer.testing import CliRunner
 
 import train
-from zoo.cli import main as zoo
+from zoo.cli.app import main as zoo
 from zoo.config import resolvers
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import read_sweep
+from zoo.sweeps.record import read_sweep
 
 pytestmark = pytest.mark.slow
 

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 import train
-from zoo.config import ConfigError, resolvers
+from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.compose import Job, compose_jobs
-from zoo.config.frozen import freeze
-from zoo.runs.comparison.names import special
-from zoo.runs.sweep_record import read_sweep
+from zoo.core.problems import ConfigError
+from zoo.reports.comparison.names import special
+from zoo.runs.frozen import freeze
+from zoo.sweeps.record import read_sweep
 
 CONF = Path(__file__).parents[2] / "conf"
 SCORES = ["dot", "scaled_dot", "general", "additive", "luong_concat", "linear_concat", "cosine", "location"]

@@ -11,8 +11,8 @@ from hydra.core.global_hydra import GlobalHydra
 
 import train
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep import resume_sweep
-from zoo.runs.sweep_record import read_sweep
+from zoo.sweeps.record import read_sweep
+from zoo.sweeps.sweep import resume_sweep
 
 TINY = ["data=reverse", "trainer=debug", "logger=csv", "model.embedding_size=8", "model.hidden_size=8"]
 

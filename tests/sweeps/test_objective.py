@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from zoo.runs.objective import objectives
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep
+from zoo.sweeps.objective import objectives
+from zoo.sweeps.record import Sweep
 
 
 def end(folder: Path, state: State, value: object = None) -> None:

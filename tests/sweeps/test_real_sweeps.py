@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep, read_sweep
+from zoo.sweeps.record import Sweep, read_sweep
 
 pytestmark = pytest.mark.slow
 
@@ -35,7 +35,7 @@ def start(tmp_path: Path, *line: str, accidents: str = "") -> subprocess.Popen[s
 
 def resume(folder: Path) -> subprocess.CompletedProcess[str]:
     code = (
-        "import sys; from pathlib import Path; from zoo.runs.sweep import resume_sweep\n"
+        "import sys; from pathlib import Path; from zoo.sweeps.sweep import resume_sweep\n"
         "sys.exit(resume_sweep(Path(sys.argv[1]), Path(sys.argv[2])))"
     )
     environment = {**os.environ, "PYTHONPATH": str(PROJECT), "WANDB_MODE": "offline"}

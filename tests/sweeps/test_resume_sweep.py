@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from zoo.runs.lock import RunLock
+from zoo.core.lock import RunLock
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep import end_sweep, resume_sweep, run_jobs, supervised
-from zoo.runs.sweep_record import Sweep, configurations, read_sweep, refuse_changes
+from zoo.sweeps.record import Sweep, configurations, read_sweep, refuse_changes
+from zoo.sweeps.sweep import end_sweep, resume_sweep, run_jobs, supervised
 
 MakeSweep = Callable[..., Sweep]
 States = Callable[[Sweep], list[State]]

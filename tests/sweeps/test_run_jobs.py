@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from zoo.runs.leases import Leases
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep import end_sweep, run_jobs, threads
-from zoo.runs.sweep_record import Sweep
-from zoo.runs.sweep_table import SweepTable
+from zoo.runtime.leases import Leases
+from zoo.sweeps.record import Sweep
+from zoo.sweeps.sweep import end_sweep, run_jobs, threads
+from zoo.sweeps.table import SweepTable
 
 MakeSweep = Callable[..., Sweep]
 States = Callable[[Sweep], list[State]]

@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 
 from zoo.runs.status import State, StatusFile
-from zoo.runs.sweep_record import Sweep
+from zoo.sweeps.record import Sweep
 
 submitit = pytest.importorskip("submitit", reason="needs the extra `slurm`")
 pytest.importorskip("hydra_plugins.hydra_submitit_launcher", reason="needs the extra `slurm`")
 
-from zoo.runs.sweep_slurm import submit_jobs  # noqa: E402 - it needs the extra
+from zoo.sweeps.slurm import submit_jobs  # noqa: E402 - it needs the extra
 
 pytestmark = pytest.mark.slow
 

@@ -10,8 +10,8 @@ from wandb.sdk.launch.sweeps.utils import create_sweep_command, create_sweep_com
 
 from zoo.config.allowed import locate
 from zoo.config.check import check
-from zoo.config.frozen import Config
 from zoo.metrics import mode_of
+from zoo.runs.frozen import Config
 
 PROJECT = Path(__file__).parents[2]
 FILES = sorted((PROJECT / "conf" / "sweep").glob("wandb_*.yaml"))
@@ -64,7 +64,7 @@ def test_what_is_optimised_is_what_picks_the_checkpoint(path: Path, configure: C
     config = configure(*line)
     check(config, line)
     task = locate(config["task"]["_target_"])
-    assert path.stem == f"wandb_{task.__module__.rpartition('.')[2]}"
+    assert path.stem == f"wandb_{task.__module__.split('.')[2]}"
     name = sweep["metric"]["name"]
     assert name == config["task"]["monitor"]
     assert name.removeprefix("val/") in task.validated

@@ -15,9 +15,11 @@ from quiet import quiet_trainer
 from torch import Tensor, nn
 from torch.utils.data import DataLoader
 
-from data.vocabulary import Words
+from data.text.vocabulary import Words
 from zoo.attention import Additive, Hard, MovingAverageBaseline, ScaledDot, Soft, SoftReadingBaseline
-from zoo.batch import CaptionBatch, TrueCaptions, decoder_pair
+from zoo.core.batch import CaptionBatch, TrueCaptions, decoder_pair
+from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.text import TextCodec, text_spec
 from zoo.decoding import Beam, Greedy, Hypothesis
 from zoo.kernels.noise import keyed
 from zoo.metrics import METRICS, caption_metrics
@@ -25,9 +27,7 @@ from zoo.networks.encoders import Compact
 from zoo.networks.positions import Sinusoidal
 from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
 from zoo.runs.report import KNOWN_WARNINGS
-from zoo.spec import DataSpec, ImageSpec
-from zoo.tasks.captioning import CaptioningTask
-from zoo.text import TextCodec, text_spec
+from zoo.tasks.captioning.task import CaptioningTask
 
 COLOURS = ("red", "green", "blue")
 SIDES = {"left": (0.0, 0.0, 0.5, 1.0), "right": (0.5, 0.0, 1.0, 1.0)}

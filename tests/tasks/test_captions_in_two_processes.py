@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import distributed
 
-from zoo.batch import TrueCaptions
-from zoo.tasks.captioning import CaptionScores
+from zoo.core.batch import TrueCaptions
+from zoo.tasks.captioning.task import CaptionScores
 
 N = 13
 SPLITS = {

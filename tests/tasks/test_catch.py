@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.batch import CatchBatch, CatchRules
-from zoo.tasks.catch import Catch
+from zoo.core.batch import CatchBatch, CatchRules
+from zoo.tasks.tracking.catch import Catch
 
 
 def games(

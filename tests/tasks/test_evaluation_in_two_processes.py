@@ -16,8 +16,8 @@ from small_run import draw_picture
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.runs.checkpoint import Checkpoint
 from zoo.runs.testing import evaluate
+from zoo.training.checkpoint import Checkpoint
 
 CONF = Path(__file__).parents[2] / "conf"
 N = 13

@@ -9,10 +9,10 @@ import lightning.pytorch as pl
 import pytest
 import torch
 
-from data.corpus import GeneratedCorpus
-from data.toys import Copy, Reverse
-from data.translation import TranslationData
-from data.vocabulary import Words
+from data.text.corpus import GeneratedCorpus
+from data.text.toys import Copy, Reverse
+from data.text.translation import TranslationData
+from data.text.vocabulary import Words
 from zoo.attention import (
     Additive,
     Cosine,
@@ -32,8 +32,8 @@ from zoo.attention import (
 from zoo.decoding import Greedy
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, Decoder, LuongDecoder, Seq2Seq
-from zoo.tasks.schedules import WarmupCosine
-from zoo.tasks.translation import TranslationTask
+from zoo.tasks.translation.task import TranslationTask
+from zoo.training.schedules import WarmupCosine
 
 LONGEST = 8
 # Without input feeding nothing but the reading tells the decoder where it is.

@@ -5,12 +5,12 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from data.batching import Part
-from data.image_set import ImageSet, LabelledImages, Split, numbered
-from data.images import ImageData
+from data.core.batching import Part
+from data.images.image_set import ImageSet, LabelledImages, Split, numbered
+from data.images.images import ImageData
 from zoo.config.check import check
-from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
+from zoo.runs.frozen import Config
 
 
 class _Digits(ImageSet):

@@ -6,11 +6,11 @@ import pytest
 import yaml
 
 from zoo.metrics import METRICS, CaptionMatch, caption_metrics
-from zoo.tasks.captioning import CaptioningTask
-from zoo.tasks.recognition import RecognitionTask
+from zoo.tasks.captioning.task import CaptioningTask
+from zoo.tasks.recognition.task import RecognitionTask
 from zoo.tasks.task import Task
-from zoo.tasks.tracking import TrackingTask
-from zoo.tasks.translation import TranslationTask
+from zoo.tasks.tracking.task import TrackingTask
+from zoo.tasks.translation.task import TranslationTask
 
 TASKS = {
     "captioning": CaptioningTask,

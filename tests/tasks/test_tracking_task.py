@@ -13,17 +13,17 @@ import torch
 from lightning.pytorch import Trainer
 from torch import Tensor, nn
 
-from data.batching import Part
-from data.catch import CatchData
+from data.core.batching import Part
+from data.games.catch import CatchData
 from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look, RandomPolicy
-from zoo.batch import CATCH_ACTIONS, CatchBatch, CatchRules
+from zoo.core.batch import CATCH_ACTIONS, CatchBatch, CatchRules
+from zoo.core.spec import DataSpec, ImageSpec
 from zoo.kernels.noise import keyed
 from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
 from zoo.networks.recurrent import LSTM
-from zoo.spec import DataSpec, ImageSpec
-from zoo.tasks.catch import Catch
-from zoo.tasks.tracking import TrackingTask
+from zoo.tasks.tracking.catch import Catch
+from zoo.tasks.tracking.task import TrackingTask
 
 SPEC = DataSpec("catch", None, None, "", "", image=ImageSpec(1, 8, 8, CATCH_ACTIONS))
 REINFORCE = {"baseline": LearnedBaseline, "weight": 0.5, "discount": 0.8}

@@ -17,21 +17,22 @@ from torch import nn
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from data.toys import Reverse
-from data.translation import TranslationData
-from data.vocabulary import Words
+from data.text.toys import Reverse
+from data.text.translation import TranslationData
+from data.text.vocabulary import Words
 from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Location, NoBaseline, Soft
-from zoo.batch import Padded, TranslationBatch, decoder_pair
-from zoo.callbacks import StepAxis
+from zoo.core.batch import Padded, TranslationBatch, decoder_pair
+from zoo.core.metrics_csv import read_metrics
 from zoo.decoding import Beam, Greedy, Hypothesis, Sample
+from zoo.loggers.metrics_file import MetricsFile
 from zoo.metrics import METRICS, coverage_metrics, mode_of, text_metrics
 from zoo.networks.positions import Learned, Sinusoidal
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, Decoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
 from zoo.networks.transformer import Transformer
-from zoo.runs.metrics import MetricsFile, read_metrics
-from zoo.tasks.schedules import WarmupConstant
-from zoo.tasks.translation import Search, TranslationScores, TranslationTask
+from zoo.tasks.translation.task import Search, TranslationScores, TranslationTask
+from zoo.training.callbacks import StepAxis
+from zoo.training.schedules import WarmupConstant
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 import torch
 
-from data.vocabulary import Words
+from data.text.vocabulary import Words
 from zoo.attention import Additive, Soft
-from zoo.batch import Padded, TranslationBatch
+from zoo.core.batch import Padded, TranslationBatch
+from zoo.core.spec import DataSpec
+from zoo.core.text import text_spec
 from zoo.decoding import Beam, Greedy, Hypothesis
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, Seq2Seq
-from zoo.spec import DataSpec
-from zoo.tasks.translation import Search, TranslationTask
-from zoo.tasks.unknown_words import copied_words
-from zoo.text import text_spec
+from zoo.tasks.translation.task import Search, TranslationTask
+from zoo.tasks.translation.unknown_words import copied_words
 
 UNK, EOS = 1, 3
 SIDES = Words().build(["A man sees"], ["Ein Mann sieht"])

@@ -1,5 +1,1 @@
-"""Configurations: composed, resolved, checked, and built."""
-
-from zoo.config.problems import ConfigError, Problem
-
-__all__ = ["ConfigError", "Problem"]
+"""Configurations: composed, checked, and built."""

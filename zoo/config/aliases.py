@@ -6,8 +6,8 @@ from pathlib import Path
 
 import yaml
 
-from zoo.config.problems import Problem
-from zoo.reading import Unreadable, checked_yaml
+from zoo.core.problems import Problem
+from zoo.core.reading import Unreadable, checked_yaml
 
 _FOLDER = re.compile(r"file://([^'\",\]]+)")
 

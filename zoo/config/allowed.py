@@ -9,7 +9,7 @@ import inspect
 import re
 from functools import cache
 
-from zoo.config.problems import unknown
+from zoo.core.problems import unknown
 
 _PACKAGES = ("zoo", "data", "torch", "torchmetrics", "lightning")
 _OWN = ("zoo", "data")

@@ -15,14 +15,14 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from zoo.compiling import compilable_methods
 from zoo.config.allowed import locate
-from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
-from zoo.config.problems import ConfigError, Problem, joined
 from zoo.config.values import TARGET
-from zoo.spec import DataSpec, ImageSpec
-from zoo.text import SPECIAL_TOKENS, text_spec
+from zoo.core.problems import ConfigError, Problem, joined
+from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.text import SPECIAL_TOKENS, text_spec
+from zoo.runs.frozen import Config
+from zoo.runtime.compiling import compilable_methods
 
 _SAID = (TypeError, ValueError, MisconfigurationException)
 """How constructors refuse. Any other exception is news, and its place in the code is named as well."""

@@ -7,13 +7,13 @@ from typing import Any
 
 from zoo.config.allowed import locate
 from zoo.config.assembly import placeholder, refused
-from zoo.config.frozen import Config
 from zoo.config.instantiate import refusals
 from zoo.config.limits import SETTINGS, infinities, limits_of, violations
-from zoo.config.problems import ConfigError, Problem, elsewhere, joined, similar, unknown
 from zoo.config.rules import RULES, data_is_what_the_task_takes
 from zoo.config.schema import Settings
 from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
+from zoo.core.problems import ConfigError, Problem, elsewhere, joined, similar, unknown
+from zoo.runs.frozen import Config
 
 __all__ = ["check", "placeholder"]
 

@@ -13,12 +13,12 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.aliases import growing
-from zoo.config.frozen import Config, resolved
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
-from zoo.config.problems import ConfigError, Problem
 from zoo.config.rules import uses_attention
-from zoo.config.sweeps import sweep_problems
+from zoo.config.sweep_rules import sweep_problems
 from zoo.config.union import union
+from zoo.core.problems import ConfigError, Problem
+from zoo.runs.frozen import Config, resolved
 
 
 def command_line() -> argparse.Namespace:

@@ -8,13 +8,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from zoo.config.allowed import locate
-from zoo.config.frozen import Config
-from zoo.config.problems import Problem
 from zoo.config.values import TARGET, shown
-from zoo.runs.metrics import MetricsFile
-from zoo.runs.tensorboard import TensorBoardLogger
-from zoo.runs.wandb import WandbLogger
-from zoo.runs.wandb_settings import refused_variables
+from zoo.core.problems import Problem
+from zoo.loggers.metrics_file import MetricsFile
+from zoo.loggers.tensorboard import TensorBoardLogger
+from zoo.loggers.wandb import WandbLogger
+from zoo.loggers.wandb_settings import refused_variables
+from zoo.runs.frozen import Config
 
 _FOR_NOW = (errno.ENOSPC, errno.EDQUOT)
 """A disk may have room again when W&B wants it; if not, the run goes on without W&B."""

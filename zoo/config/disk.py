@@ -8,9 +8,9 @@ from pathlib import Path
 import torch
 
 from zoo.config.assembly import placeholder
-from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
-from zoo.config.problems import ConfigError, Problem
+from zoo.core.problems import ConfigError, Problem
+from zoo.runs.frozen import Config
 
 _BYTES_PER_PARAMETER = 4
 _TRAINED = 3  # a checkpoint to go on from: the weights and two moments of Adam

@@ -9,9 +9,9 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.types import Override
 from omegaconf import OmegaConf
 
-from zoo.config.frozen import Config, resolved
 from zoo.config.overrides import key_of, options_of, parsed
-from zoo.config.problems import ConfigError, Problem, joined, similar, unknown
+from zoo.core.problems import ConfigError, Problem, joined, similar, unknown
+from zoo.runs.frozen import Config, resolved
 
 _TRAINER = (
     *("accelerator", "devices", "limit_test_batches", "precision", "strategy"),

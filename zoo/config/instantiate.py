@@ -8,8 +8,8 @@ import hydra.utils
 from hydra.errors import InstantiationException
 
 from zoo.config.allowed import NotAllowed, locate
-from zoo.config.problems import ConfigError, Problem, joined
 from zoo.config.values import TARGET
+from zoo.core.problems import ConfigError, Problem, joined
 
 
 def refusals(node: Any, key: str = "") -> Iterator[Problem]:
@@ -39,7 +39,7 @@ def instantiate(node: Any, key: str) -> Any:
     """Builds what a part of a resolved configuration describes.
 
     Args:
-        node: plain containers, as `zoo.config.frozen` gives them.
+        node: plain containers, as `zoo.runs.frozen` gives them.
         key: the node's full key, for messages.
 
     Returns:

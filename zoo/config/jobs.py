@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from zoo.config.check import check
 from zoo.config.compose import Job
 from zoo.config.disk import check_disk
-from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
-from zoo.config.problems import ConfigError, Problem
-from zoo.config.sweeps import check_sweep
+from zoo.config.sweep_rules import check_sweep
+from zoo.core.problems import ConfigError, Problem
+from zoo.runs.frozen import Config
 
 
 def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:

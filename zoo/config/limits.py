@@ -14,8 +14,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from zoo.config.problems import Problem, joined, similar
 from zoo.config.values import shown
+from zoo.core.problems import Problem, joined, similar
 
 _TIME = re.compile(r"\d+:\d\d:\d\d:\d\d")
 

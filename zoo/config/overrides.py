@@ -13,9 +13,9 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from zoo.config.allowed import NotAllowed, locate
-from zoo.config.problems import Problem, elsewhere, unknown
 from zoo.config.schema import Settings
 from zoo.config.values import TARGET, shown
+from zoo.core.problems import Problem, elsewhere, unknown
 
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, UserWarning, RecursionError)
 """What composing raises: about overrides, interpolations, files, odd values and missing folders."""

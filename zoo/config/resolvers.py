@@ -29,7 +29,7 @@ def _mode_of(monitor: Any) -> str:
 
 
 def _launched(what: str) -> int:
-    from zoo.runs.launch import find_launch  # here, because it takes long
+    from zoo.runtime.launch import find_launch
 
     launch = find_launch()
     if launch is None:

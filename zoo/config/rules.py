@@ -10,27 +10,27 @@ from typing import Any
 import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
-from zoo.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
-from zoo.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
-from zoo.callbacks.final_validation import longer_than_epoch
-from zoo.compiling import missing_tools
 from zoo.config.allowed import is_own, locate
 from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_begin
-from zoo.config.frozen import Config
 from zoo.config.instantiate import instantiate
-from zoo.config.problems import ConfigError, Problem, joined, unknown
-from zoo.config.sweeps import sweep_problems
+from zoo.config.sweep_rules import sweep_problems
 from zoo.config.values import TARGET, annotations, shown, takes_path
+from zoo.core.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
+from zoo.core.problems import ConfigError, Problem, joined, unknown
+from zoo.loggers.metrics_file import MetricsFile
 from zoo.metrics import METRICS
 from zoo.networks.encoders import PublishedEncoder
 from zoo.networks.positions import Learned
-from zoo.runs.launch import find_launch
-from zoo.runs.leases import gpus_wanted
-from zoo.runs.metrics import MetricsFile
-from zoo.tasks.captioning import CaptioningTask
-from zoo.tasks.recognition import RecognitionTask
-from zoo.tasks.schedules import Vaswani
-from zoo.tasks.translation import TranslationTask
+from zoo.runs.frozen import Config
+from zoo.runtime.compiling import missing_tools
+from zoo.runtime.launch import find_launch
+from zoo.runtime.leases import gpus_wanted
+from zoo.tasks.captioning.task import CaptioningTask
+from zoo.tasks.recognition.task import RecognitionTask
+from zoo.tasks.translation.task import TranslationTask
+from zoo.training.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
+from zoo.training.callbacks.final_validation import longer_than_epoch
+from zoo.training.schedules import Vaswani
 
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
 

@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from zoo.attention import LocationPolicy, Score, Selection
-from zoo.half_precision import MatmulPrecision
+from zoo.runtime.half_precision import MatmulPrecision
 
 
 class Paths(TypedDict):
@@ -24,7 +24,7 @@ class Paths(TypedDict):
 
 
 class Sweep(TypedDict):
-    """How the jobs of a sweep are run; see `zoo.runs.settings.SweepSettings`."""
+    """How the jobs of a sweep are run; see `zoo.config.sweep_settings.SweepSettings`."""
 
     name: str | None
     parallel: int

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from zoo.config.allowed import locate, permitted
-from zoo.config.problems import Problem, joined, similar, unknown
+from zoo.core.problems import Problem, joined, similar, unknown
 
 TARGET, PARTIAL = "_target_", "_partial_"
 

@@ -18,7 +18,7 @@ def losses_and_slopes(scores: Tensor, labels: Tensor, *, padding: int, smoothing
 
     Args:
         scores: `(N, V)`, each row in one piece, in half precision or float32.
-        labels: `(N,)` int64.
+        labels: `(N,)` int64; of one that no score stands for the loss is NaN.
         padding: the label of rows that count nothing and get a gradient of zero.
         smoothing: share of the probability that all tokens get alike.
 
@@ -44,7 +44,9 @@ def _kernel(scores, labels, losses, columns, stride, padding, smoothing, BLOCK: 
             tl.store(scores + start + places, tl.zeros([BLOCK], tl.float32), mask=start + places < columns)
         tl.store(losses + row, 0.0)
     else:
-        own = tl.load(scores + label).to(tl.float32)  # before the loop, whose sums all threads wait for
+        # Before the loop, whose sums all threads wait for. What no score stands for makes the loss NaN.
+        real = (label >= 0) & (label < columns)
+        own = tl.load(scores + label, mask=real, other=float("nan")).to(tl.float32)
         highest, exponentials, total = -float("inf"), 0.0, 0.0
         for start in range(0, columns, BLOCK):
             exists = start + places < columns

@@ -14,7 +14,8 @@ def autocast_dtype(device_type: str) -> torch.dtype | None:
 
 def as_factor(tensor: Tensor) -> Tensor:
     """What mixed precision makes of a factor of a product: once, for what goes into several."""
-    return tensor.to(autocast_dtype(tensor.device.type) or tensor.dtype)
+    lower = autocast_dtype(tensor.device.type)
+    return tensor if lower is None or tensor.dtype is torch.float64 else tensor.to(lower)  # as autocast does
 
 
 def multiplies_bfloat16(device_type: str) -> bool:

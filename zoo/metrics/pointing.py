@@ -7,7 +7,7 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.utilities import dim_zero_cat
 
-from zoo.batch import Box, TrueCaptions
+from zoo.core.batch import Box, TrueCaptions
 
 
 class Pointing(Metric):

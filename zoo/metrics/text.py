@@ -18,8 +18,8 @@ from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 from torchmetrics import Metric
 
+from zoo.core.text import check_language
 from zoo.metrics.bleu_tokens import bleu_tokenizer, is_cut_at_blanks
-from zoo.text import check_language
 
 References = Sequence[Sequence[str]]
 """For each sentence one reference or more."""

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from zoo.spec import DataSpec, TextSpec
+from zoo.core.spec import DataSpec, TextSpec
 
 
 class Decoded(NamedTuple):

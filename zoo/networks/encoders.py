@@ -19,7 +19,7 @@ from torchvision.models import ResNet50_Weights, ResNet101_Weights, VGG19_Weight
 from torchvision.models._api import WeightsEnum
 from torchvision.models.vgg import cfgs, make_layers
 
-from zoo.compiling import compilable
+from zoo.runtime.compiling import compilable
 
 _log = logging.getLogger(__name__)
 

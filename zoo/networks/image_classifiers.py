@@ -2,10 +2,10 @@
 
 from torch import Tensor, nn
 
-from zoo.compiling import compilable
+from zoo.core.spec import DataSpec
 from zoo.kernels import Linear
 from zoo.networks.ram import Recognised
-from zoo.spec import DataSpec
+from zoo.runtime.compiling import compilable
 
 
 class WholeImage(nn.Module):

@@ -16,13 +16,13 @@ from torch import Tensor, nn
 
 from zoo.attention import GlimpseSensor, LocationPolicy, Look
 from zoo.attention.glimpse import ImageMemory, useful_scales
-from zoo.compiling import compilable
+from zoo.core.spec import DataSpec
 from zoo.kernels import EpisodeWeights, Linear, RectifiedEpisode
 from zoo.kernels.precision import autocast_dtype
 from zoo.kernels.transforms import transformed
 from zoo.kernels.unchanged import unchanged
 from zoo.networks.recurrent import Rectified, RecurrentLayer, State
-from zoo.spec import DataSpec
+from zoo.runtime.compiling import compilable
 
 
 class GlimpseNetwork(nn.Module):

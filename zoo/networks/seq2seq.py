@@ -19,14 +19,14 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention import Attended, Attention, Memory, Score, Selection, covering
-from zoo.batch import Padded
-from zoo.compiling import compilable
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec
 from zoo.decoding import Step
 from zoo.kernels import Linear
 from zoo.networks.checks import check_shares, check_sizes
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
-from zoo.spec import DataSpec
+from zoo.runtime.compiling import compilable
 
 
 class Source(NamedTuple):

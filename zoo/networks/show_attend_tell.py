@@ -20,8 +20,8 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention import Attended, Memory
-from zoo.batch import Padded
-from zoo.compiling import compilable
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec
 from zoo.decoding import Step
 from zoo.kernels import Dropout, Linear, RepeatedLinear
 from zoo.kernels.precision import autocast_dtype
@@ -31,7 +31,7 @@ from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Positions
 from zoo.networks.seq2seq import AttentionParts, concatenate
 from zoo.networks.transformer import LayerState, Settings, TransformerDecoder
-from zoo.spec import DataSpec
+from zoo.runtime.compiling import compilable
 
 
 class Sizes(NamedTuple):

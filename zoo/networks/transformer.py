@@ -15,14 +15,14 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention import Attended, Memory, MultiHeadAttention, Score, Selection, SelfAttention, Soft
-from zoo.batch import Padded
-from zoo.compiling import compilable
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec
 from zoo.decoding import Step
 from zoo.kernels import Dropout, Linear, as_factor
 from zoo.networks.checks import check_shares, check_sizes
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.positions import Positions
-from zoo.spec import DataSpec
+from zoo.runtime.compiling import compilable
 
 
 class Settings(NamedTuple):

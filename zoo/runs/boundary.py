@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from zoo.reading import require_regular
+from zoo.core.reading import require_regular
 
 _OF_WANDB = (
     "wandb"  # with paths.wandb_dir in the run's folder W&B links its logs from there, and only it writes

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from zoo.core.files import partials
 from zoo.runs.boundary import require_own
-from zoo.runs.files import partials
 from zoo.runs.resume import LAST
 from zoo.runs.status import State, StatusFile
 

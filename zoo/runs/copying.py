@@ -4,10 +4,10 @@ from pathlib import Path
 
 import yaml
 
-from zoo.config.frozen import FILE, Config
-from zoo.reading import Unreadable, checked_yaml
-from zoo.runs.files import write_text
+from zoo.core.files import write_text
+from zoo.core.reading import Unreadable, checked_yaml
 from zoo.runs.folder import create_run_folder, day_folder
+from zoo.runs.frozen import FILE, Config
 from zoo.runs.status import State, StatusFile
 
 

@@ -1,16 +1,11 @@
-"""Makes the folder of a run, exclusively: no two runs ever share one; and by which id W&B knows it."""
+"""Makes the folder of a run, exclusively: no two runs ever share one."""
 
-import hashlib
 import re
 import secrets
 from datetime import datetime
 from pathlib import Path
 
-from zoo.reading import Unreadable, read_text
-from zoo.runs.files import write_text
-
 _LONGEST = 100
-_WANDB_ID = "wandb_id.txt"
 
 
 def day_folder(runs: Path) -> Path:
@@ -49,30 +44,3 @@ def create_run_folder(parent: Path, name: str, identity: str | None = None) -> P
             message = f"cannot make a run's folder in {parent}: {error.strerror}"
             raise type(error)(error.errno, message) from error
         return folder
-
-
-def short_id(folder: Path) -> str:
-    """The id at the end of a run folder's name, by which W&B knows the run; of another name, a hash."""
-    name = folder.resolve().name
-    drawn = name.rpartition("_")[2]
-    return drawn if re.fullmatch(r"[0-9a-f]{8}", drawn) else hashlib.sha256(name.encode()).hexdigest()[:8]
-
-
-def wandb_id(folder: Path) -> str:
-    """By which W&B knows a run: the id that its agent drew, where one started the run, else the short id.
-
-    Raises:
-        ValueError: the file that holds the id is damaged.
-    """
-    path = folder / _WANDB_ID
-    try:
-        return read_text(path)
-    except OSError:
-        return short_id(folder)
-    except Unreadable as error:
-        raise ValueError(f"{path} is damaged, and W&B's id of the run with it: it {error.reason}") from error
-
-
-def keep_wandb_id(folder: Path, identity: str) -> None:
-    """Remembers the id that an agent of W&B's drew, for whoever resumes or watches the run."""
-    write_text(folder / _WANDB_ID, identity)

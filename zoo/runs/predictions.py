@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.config.problems import unknown
-from zoo.reading import unpacked_lines
-from zoo.runs.checkpoint import nearest
-from zoo.runs.files import write_text
+from zoo.core.files import write_text
+from zoo.core.problems import unknown
+from zoo.core.reading import unpacked_lines
+from zoo.training.checkpoint import nearest
 
 _NAME = "predictions.jsonl"
 _KEYS = {"split": str, "id": int, "input": str, "references": list, "prediction": str}

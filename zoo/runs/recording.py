@@ -10,13 +10,13 @@ from types import TracebackType
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
-from zoo.callbacks.divergence import Diverged
-from zoo.runs import wandb
-from zoo.runs.files import remove_partials
-from zoo.runs.lock import RunLock
-from zoo.runs.preemption import PREEMPTION, Preempted
+from zoo.core.files import remove_partials
+from zoo.core.lock import RunLock
+from zoo.loggers import wandb
 from zoo.runs.report import log_to
 from zoo.runs.status import State, StatusFile
+from zoo.runtime.preemption import PREEMPTION, Preempted
+from zoo.training.callbacks.divergence import Diverged
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from rich import get_console
 from rich.logging import RichHandler
 from rich.table import Table
 
-from zoo.runs.readable import readable
+from zoo.core.readable import readable
 
 KNOWN_WARNINGS = (
     r"It is recommended to use `self\.log\(.*sync_dist=True",  # metrics have been summed over all processes

@@ -12,13 +12,13 @@ from typing import Any
 
 import torch
 
-import zoo
-from zoo.half_precision import EXACT
+from zoo.core.aliases import with_first_names
+from zoo.core.files import write_json
+from zoo.core.spec import DataSpec
 from zoo.kernels.precision import multiplies_bfloat16
 from zoo.metrics import bleu_by_source_words
-from zoo.runs.checkpoint import Checkpoint
-from zoo.runs.files import write_json
-from zoo.spec import DataSpec
+from zoo.runtime.half_precision import EXACT
+from zoo.training.checkpoint import Checkpoint
 
 _PACKAGES = (
     "attention-zoo",
@@ -154,7 +154,7 @@ def hashed_config(config: Mapping[str, Any]) -> Any:
     if averaging := (config.get("callbacks") or {}).get("averaging"):
         chosen["averaging"] = averaging
     roots = tuple(str(path) for path in (config.get("paths") or {}).values() if path)
-    return _without_paths(_with_lengths(chosen, data.get("maximum_length")), roots)
+    return with_first_names(_without_paths(_with_lengths(chosen, data.get("maximum_length")), roots))
 
 
 def machine() -> dict[str, Any]:
@@ -188,7 +188,7 @@ def versions() -> dict[str, str]:
 
 def commit() -> str | None:
     """The commit of this source code, `-dirty` when files differ from it; None where it is not under git."""
-    source = Path(zoo.__file__).parent
+    source = Path(__file__).parents[1]
     try:
         # Inside somebody else's repository (an environment installed there) the package is not tracked.
         _git(source, "ls-files", "--error-unmatch", "__init__.py")

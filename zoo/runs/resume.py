@@ -7,15 +7,15 @@ from typing import Any
 
 from lightning.pytorch.utilities import rank_zero_only
 
-from zoo.config.frozen import folder_of, moved, require_unused
-from zoo.reading import Unreadable
-from zoo.runs import tensorboard
+from zoo.core.files import remove_partials
+from zoo.core.lock import is_held
+from zoo.core.metrics_csv import rewind
+from zoo.core.reading import Unreadable
+from zoo.loggers import tensorboard
 from zoo.runs.boundary import LeadsOutside, require_own
-from zoo.runs.checkpoint import CheckpointError, read_checkpoint
-from zoo.runs.files import remove_partials
-from zoo.runs.lock import is_held
-from zoo.runs.metrics import rewind
+from zoo.runs.frozen import folder_of, moved, require_unused
 from zoo.runs.status import State, StatusFile, status_of
+from zoo.training.checkpoint import CheckpointError, read_checkpoint
 
 LAST = Path("checkpoints") / "last.ckpt"
 

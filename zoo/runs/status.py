@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from zoo.reading import Unreadable, read_json
-from zoo.runs.files import write_json
-from zoo.runs.lock import is_held
+from zoo.core.files import write_json
+from zoo.core.lock import is_held
+from zoo.core.reading import Unreadable, read_json
 
 _SILENCE = timedelta(minutes=15)
 """After so long without a sign of life a run on another machine counts as killed."""

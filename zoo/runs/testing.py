@@ -7,12 +7,12 @@ from typing import Any
 
 import lightning.pytorch as pl
 
-from zoo.config.frozen import Config
-from zoo.runs.checkpoint import Checkpoint, CheckpointError
+from zoo.runs.frozen import Config
 from zoo.runs.predictions import write_predictions
 from zoo.runs.report import print_results
 from zoo.runs.results import results, write_results
 from zoo.tasks.task import Task
+from zoo.training.checkpoint import Checkpoint, CheckpointError
 
 
 def evaluate(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from zoo.reading import read_yaml
-from zoo.runs.folder import wandb_id
+from zoo.core.reading import read_yaml
+from zoo.loggers.wandb_id import wandb_id
 
 _EVENTS = "events.out.tfevents.*"
 
@@ -66,7 +66,7 @@ def require_events(folder: Path) -> None:
 
 def _require(folder: Path) -> None:
     if not folder.is_dir():
-        from zoo.runs.checkpoint import nearest  # here, because it takes seconds
+        from zoo.training.checkpoint import nearest  # here, because it takes seconds
 
         said = "is a file, not a folder" if folder.exists() else f"does not exist{nearest(folder)}"
         raise NothingToWatch(f"nothing to watch: {folder} {said}")

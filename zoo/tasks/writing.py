@@ -10,13 +10,13 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from zoo.attention import Baseline, Reinforce, Selection, reward_to_go
-from zoo.batch import Padded
+from zoo.core.batch import Padded
+from zoo.core.spec import TextSpec
+from zoo.core.text import TextCodec
 from zoo.decoding import Greedy, Hypothesis, Step
 from zoo.kernels import linear_cross_entropy
 from zoo.kernels.noise import of_items
-from zoo.spec import TextSpec
 from zoo.tasks.task import Task
-from zoo.text import TextCodec
 
 Search = Callable[..., list[list[Hypothesis]]]
 

@@ -1,0 +1,1 @@
+"""What all data modules share: batching, caches, downloads."""

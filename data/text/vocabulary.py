@@ -1,0 +1,185 @@
+"""Builders of vocabularies: tokenizers trained on the train split alone."""
+
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from typing import ClassVar
+
+from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+from zoo.core.text import BLANK, SPECIAL_TOKENS, normalizer
+
+_log = logging.getLogger(__name__)
+
+_PAD, _UNK, _BOS, _EOS = SPECIAL_TOKENS
+
+MUCH_UNKNOWN = 0.2
+"""Share of the tokens of a split. Of more that a vocabulary does not know, it is warned."""
+
+_LONGEST_WORD = 1000
+"""Characters. What is longer is no word, and learning its pieces takes time that grows with its square."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Vocabulary(ABC):
+    """How text is cut into tokens.
+
+    Attributes:
+        joint: one vocabulary for both sides instead of one for each.
+        whole_words: True where tokens are never pieces of words, so that a word can be unknown.
+    """
+
+    whole_words: ClassVar[bool] = False
+
+    joint: bool = False
+
+    def build(self, source: Iterable[str], target: Iterable[str]) -> tuple[str, str]:
+        """Trains on sentences of both sides.
+
+        Returns:
+            the tokenizers' JSON for source and target; the same one twice when they are joint.
+        """
+        if self.joint:
+            shared = self.train(chain(source, target))
+            return shared, shared
+        return self.train(source), self.train(target)
+
+    def train(self, texts: Iterable[str]) -> str:
+        """Trains on sentences of one side; gives the tokenizer's JSON.
+
+        Raises:
+            ValueError: no token was found.
+        """
+        tokenizer, trainer = self._untrained()
+        tokenizer.normalizer = normalizer()
+        tokenizer.post_processor = processors.TemplateProcessing(
+            single=f"$A {_EOS}", special_tokens=[(_EOS, SPECIAL_TOKENS.index(_EOS))]
+        )
+        tokenizer.train_from_iterator(texts, trainer)
+        self._check_found(tokenizer.get_vocab_size())
+        return str(tokenizer.to_str())
+
+    def _check_found(self, size: int) -> None:
+        """Refuses a vocabulary of special tokens alone."""
+        if size <= len(SPECIAL_TOKENS):
+            raise ValueError(
+                f"{self} finds no token in the texts to train on, so every word would be unknown:"
+                " lower data.tokenizer.minimum_count, or give more text"
+            )
+
+    @abstractmethod
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        """The tokenizer without its vocabulary, and what learns that."""
+
+
+def _cut_into_words(tokenizer: Tokenizer) -> None:
+    """Words carry the blank before them, punctuation stands alone: joining the pieces gives the text."""
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Metaspace(replacement=BLANK), pre_tokenizers.Punctuation()]
+    )
+    tokenizer.decoder = decoders.Metaspace(replacement=BLANK)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bpe(Vocabulary):
+    """Byte-pair encoding (Sennrich et al. 2016): frequent words whole, rare ones in pieces.
+
+    Attributes:
+        size: number of tokens, special ones included; of both sides together when joint.
+    """
+
+    size: int
+
+    def __post_init__(self) -> None:
+        if self.size <= len(SPECIAL_TOKENS):
+            raise ValueError(f"size must exceed the {len(SPECIAL_TOKENS)} special tokens, got {self.size}")
+
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        tokenizer = Tokenizer(models.BPE(unk_token=_UNK))
+        _cut_into_words(tokenizer)
+        return tokenizer, trainers.BpeTrainer(
+            vocab_size=self.size, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+        )
+
+    def train(self, texts: Iterable[str]) -> str:
+        """See `Vocabulary`; words too long to be any are left out."""
+        return super().train(_without_endless_words(texts))
+
+    def _check_found(self, size: int) -> None:
+        """Says, too, where nothing longer than a character fits."""
+        super()._check_found(size)
+        if size > self.size:
+            _log.warning(
+                "data.tokenizer.size=%d is too small for the characters of the texts: the vocabulary has %d"
+                " tokens, all of these and no longer ones",
+                *(self.size, size),
+            )
+
+
+def _without_endless_words(texts: Iterable[str]) -> Iterator[str]:
+    """The texts without words that are too long to be any, which are counted in the log."""
+    endless = re.compile(rf"\S{{{_LONGEST_WORD + 1},}}")
+    total = 0
+    for text in texts:
+        count = 0
+        if len(text) > _LONGEST_WORD:
+            text, count = endless.subn(" ", text)
+        total += count
+        yield text
+    if total:
+        _log.warning(
+            "nothing is learned from %d words of more than %d characters: are all line breaks there?",
+            *(total, _LONGEST_WORD),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Words(Vocabulary):
+    """Whole words; what is too rare becomes `<unk>`.
+
+    Attributes:
+        size: at most this many tokens, special ones included; None keeps all.
+        minimum_count: a word must occur this often.
+    """
+
+    whole_words: ClassVar[bool] = True
+
+    size: int | None = None
+    minimum_count: int = 1
+
+    def __post_init__(self) -> None:
+        if self.size is not None and self.size <= len(SPECIAL_TOKENS):
+            raise ValueError(f"size must exceed the {len(SPECIAL_TOKENS)} special tokens, got {self.size}")
+        if self.minimum_count < 1:
+            raise ValueError(f"minimum_count must be at least 1, got {self.minimum_count}")
+
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        tokenizer = Tokenizer(models.WordLevel(unk_token=_UNK))
+        _cut_into_words(tokenizer)
+        return tokenizer, trainers.WordLevelTrainer(
+            vocab_size=self.size or 2**31 - 1,
+            min_frequency=self.minimum_count,
+            special_tokens=list(SPECIAL_TOKENS),
+            show_progress=False,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Characters(Vocabulary):
+    """Every character is a token, the blank too."""
+
+    def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
+        tokenizer = Tokenizer(models.WordLevel(unk_token=_UNK))
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [
+                pre_tokenizers.Metaspace(replacement=BLANK, prepend_scheme="never", split=False),
+                pre_tokenizers.Split(Regex("."), "isolated"),
+            ]
+        )
+        tokenizer.decoder = decoders.Metaspace(replacement=BLANK, prepend_scheme="never")
+        return tokenizer, trainers.WordLevelTrainer(
+            vocab_size=2**31 - 1, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+        )

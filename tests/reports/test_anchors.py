@@ -1,0 +1,98 @@
+"""Published numbers stand beside ours with their source, and only what the zoo can run."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+
+from tests.reports.test_pages import page, results
+from zoo.reports.anchors import Anchor, read_anchors
+from zoo.reports.pages import write_pages
+from zoo.reports.tables import beside
+
+PROJECT = Path(__file__).parents[2]
+WRITTEN = """
+- source: Somebody 2014, Table 1
+  seen: copied
+  numbers:
+    toy: {bleu_tok_lc: 41.02, bleu: 40.0}
+    toy model.size=64: {bleu_tok_lc: 12.5}
+- source: Somebody 2015
+  seen: read
+  differs: another corpus
+  numbers:
+    toy: {bleu_tok_lc: 42.0}
+"""
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    (tmp_path / "results").mkdir()
+    (tmp_path / "docs").mkdir()
+    path = tmp_path / "results" / "anchors.yaml"
+    path.write_text(WRITTEN, encoding="utf-8")
+    return path
+
+
+def test_a_row_says_what_was_reached_here_and_there_and_by_whom(written: Path) -> None:
+    ours = [
+        results("toy", 1, bleu_tok_lc=39.0, bleu=38.0),
+        results("toy", 2, bleu_tok_lc=41.0, bleu=38.0),
+        results("toy", 1, "model.size=128", bleu_tok_lc=1.0, bleu=1.0),
+        results("other", 1, bleu_tok_lc=2.0, bleu=2.0),
+    ]
+    shown = page(written.parents[1], "docs/toy.md", "beside t*")
+    (written.parents[1] / "README.md").write_text("", encoding="utf-8")
+    write_pages(written.parents[1], ours)
+    text = shown.read_text(encoding="utf-8")
+    assert (
+        "| `toy` | bleu_tok_lc 40.0 ± 1.4, bleu 38.0 ± 0.0 | 1, 2 | 1.0 ± 0.0"
+        " | bleu_tok_lc 41.02, bleu 40.0 [1]; bleu_tok_lc 42.0 (another corpus) [2] |\n" in text
+    )
+    assert "| `toy model.size=64` | not measured |  |  | bleu_tok_lc 12.5 [1] |\n" in text
+    assert "- [1] Somebody 2014, Table 1; copied\n- [2] Somebody 2015; read\n" in text
+
+
+def test_order_of_overrides_makes_no_difference() -> None:
+    anchor = Anchor("toy", ("a=1", "b=2"), {"error": 0.5}, "Somebody", "read", "")
+    assert "error 0.2500" in beside([results("toy", 1, "b=2", "a=1", error=0.25)], [anchor])
+
+
+def test_what_was_typed_may_be_what_the_recipe_says() -> None:
+    anchor = Anchor("toy", (), {"error": 0.5}, "Somebody", "read", "")
+    typed, other = results("toy", 1, "a=1", error=0.25), results("toy", 2, "a=2", error=0.75)
+    assert "error 0.2500 | 1 |" in beside([{**typed, "recipe": True}, other], [anchor])
+    assert "not measured" in beside([typed, other], [anchor])
+    assert "error 0.1250 | 3 |" in beside(
+        [{**typed, "recipe": True}, results("toy", 3, error=0.125)], [anchor]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("seen: read", "seen: reda"), "entry 2: there is no value of seen 'reda'; did you mean read"),
+        (("source: Somebody 2015", "sauce: x"), "entry 2: has no source"),
+        (("differs:", "differ:"), "entry 2: there is no key 'differ'; did you mean differs"),
+        (("bleu: 40.0", "bleo: 40.0"), "entry 1, toy: there is no metric 'bleo'; did you mean bleu"),
+    ],
+)
+def test_what_cannot_be_understood_is_named(written: Path, change: tuple[str, str], message: str) -> None:
+    written.write_text(WRITTEN.replace(*change), encoding="utf-8")
+    with pytest.raises(ValueError, match=re.escape(f"{written}, {message}")):
+        read_anchors(written)
+
+
+def test_without_a_file_there_is_nothing_beside(tmp_path: Path) -> None:
+    assert read_anchors(tmp_path / "anchors.yaml") == []
+    assert beside([], []) == ""
+
+
+@pytest.mark.slow
+def test_what_stands_beside_can_be_typed() -> None:
+    anchors = read_anchors(PROJECT / "results" / "anchors.yaml")
+    assert anchors
+    with initialize_config_dir(str(PROJECT / "conf"), version_base="1.3"):
+        for anchor in anchors:
+            compose("train", [f"experiment={anchor.experiment}", *anchor.overrides])

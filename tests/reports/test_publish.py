@@ -1,0 +1,378 @@
+"""Measured results become files, tables and pictures."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from zoo.config import resolvers
+from zoo.config.compose import compose_jobs
+from zoo.reports import publish as module
+from zoo.reports.publish import main, publish, published, runs_of
+from zoo.reports.tables import fault_table, summary, tables
+from zoo.runs.results import config_hash
+from zoo.runs.status import StatusFile
+from zoo.sweeps.record import Sweep, SweepJob
+
+BEGIN, END = "<!-- results:begin -->", "<!-- results:end -->"
+MACHINE = {"processor": "Some CPU", "cores": 2, "threads": 2}
+
+
+def results(seed: int, exact: float, *, name: str = "toy", hashed: str = "a", **more: Any) -> dict[str, Any]:
+    return {
+        "experiment": "toy",
+        "name": name,
+        "seed": seed,
+        "checkpoint": {
+            "file": "checkpoints/best.ckpt",
+            "step": 4,
+            "metric": "val/exact_match",
+            "value": exact,
+        },
+        "test": {"exact_match": exact, "bleu": 50.0, **more},
+        "test_hash": "c0ffee",
+        "val": {},
+        "parameters": 12345,
+        "seconds": 90.0,
+        "per_second": {"tokens": 1000.4},
+        "machine": MACHINE,
+        "config_hash": hashed,
+    }
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "README.md").write_text(f"before\n{BEGIN}\nold\n{END}\nafter\n", encoding="utf-8")
+    return tmp_path
+
+
+def make_run(folder: Path, content: dict[str, Any], *overrides: str) -> Path:
+    folder.mkdir(parents=True)
+    StatusFile(folder).start(["experiment=toy", "seed=1", "paths.runs_dir=elsewhere", *overrides])
+    (folder / "results.json").write_text(json.dumps(content), encoding="utf-8")
+    rows = ["step,name,value", "2,train/seconds,30.0", "2,val/exact_match,0.25", "4,train/seconds,60.0"]
+    (folder / "metrics.csv").write_text("\n".join([*rows, "4,val/exact_match,0.5"]) + "\n", encoding="utf-8")
+    line = {"split": "test", "id": 0, "input": "a b c", "references": ["x y z w"], "prediction": "x y z w"}
+    other = {**line, "split": "test_unseen", "input": "a b c d e f g h i j"}
+    lines = f"{json.dumps(line)}\n{json.dumps(other)}\n"
+    (folder / "predictions.jsonl").write_text(lines, encoding="utf-8")
+    return folder
+
+
+def test_seeds_of_one_configuration_are_one_row_with_mean_and_deviation() -> None:
+    text = tables(
+        [
+            results(2, 0.9),
+            results(1, 0.7),
+            {**results(1, 0.5, hashed="b"), "overrides": ["attention=dot"]},
+        ]
+    )
+    assert "| toy | 1, 2 | 0.800 ± 0.141 | 12,345 | 1.5 ± 0.0 | 1,000 |" in text
+    assert "| attention=dot | 1 | 0.500 | 12,345 | 1.5 | 1,000 |" in text
+    assert "(Some CPU, 2 cores, threads: 2)" in text
+
+
+def test_what_an_override_changes_is_said_with_its_interval() -> None:
+    """Of differences 0.1, 0.2 and 0.3 the mean is 0.2; t(0.975, 2) = 4.303 times 0.1 / sqrt(3) is 0.248."""
+    recipe = [results(seed, 0.5) for seed in (1, 2, 3)]
+    other = [
+        {**results(seed, 0.5 + seed / 10, hashed="b"), "overrides": ["attention=dot"]} for seed in (3, 1, 2)
+    ]
+    alone = [{**results(1, 0.9, hashed="c"), "overrides": ["attention=cosine"]}]
+    text = tables([*recipe, *other, *alone])
+    expected = "- `attention=dot` against the recipe, over seeds 1, 2, 3: exact_match +0.200 [-0.048, +0.448]"
+    assert expected in text
+    assert "`attention=cosine` against" not in text, "one seed has no interval"
+    assert "against the recipe" not in tables(other), "and nothing is compared without a recipe"
+    mine = [{**row, "experiment": "ram_toys"} for row in [*recipe, *other]]
+    beside = [{**row, "experiment": "fc_toys", "config_hash": "d"} for row in recipe]
+    assert expected.replace("`", "`ram_toys,", 1) in tables([*beside, *mine]), "recipes share a table"
+
+
+def test_rows_are_configurations_and_columns_name_their_split() -> None:
+    unseen = {"test_unseen": {"exact_match": 0.25}}
+    text = tables(
+        [
+            {**results(10, 0.5, alignment_accuracy=0.75), **unseen},
+            {**results(2, 0.5, alignment_accuracy=0.75), **unseen},
+            {**results(2, 1.0, hashed="b"), **unseen},  # the same name, another configuration
+        ]
+    )
+    _, head, _, first, second = [line for line in text.splitlines() if line]
+    assert head.startswith(
+        "| run | seeds | exact_match | alignment_accuracy | exact_match (test_unseen) | par"
+    )
+    assert first.startswith("| toy | 2, 10 | 0.500 ± 0.000 | 0.750 ± 0.000 | 0.250 ± 0.000 | ")
+    assert second.startswith("| toy | 2 | 1.000 |  | 0.250 | ")
+
+
+def test_bleu_is_shown_for_languages_only() -> None:
+    assert "bleu" not in tables([results(1, 0.5)])
+    assert "| 50.0 | 48.0 |" in tables([results(1, 0.5, bleu_tok_lc=48.0)])
+
+
+def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: Path, tmp_path: Path) -> None:
+    speed = project / "results" / "speed" / "speed.json"  # measured by a benchmark: no run
+    speed.parent.mkdir(parents=True)
+    speed.write_text("{}", encoding="utf-8")
+    publish([make_run(tmp_path / "run", results(1, 0.5))], project)
+    kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
+    assert kept["learning_curve"] == {"step": [2, 4], "seconds": [30.0, 60.0], "value": [0.25, 0.5]}
+    assert "bleu_by_source_words" not in kept, "a toy is no language"
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert readme.startswith(f"before\n{BEGIN}\n")
+    assert readme.endswith(f"{END}\nafter\n")
+    assert "old" not in readme
+    assert "| toy | 1 | 0.500 |" in readme
+    publish([], project)  # from what was kept alone
+    assert (project / "README.md").read_text(encoding="utf-8") == readme
+
+
+def test_a_run_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None:
+    run = make_run(tmp_path / "run", results(1, 0.5, name="0"), "attention=dot", "selection=hard")
+    publish([run], project)
+    kept = project / "results" / "toy" / "attention=dot,selection=hard_seed1.json"
+    overrides = json.loads(kept.read_text(encoding="utf-8"))["overrides"]
+    assert overrides == ["attention=dot", "selection=hard"], "no seed, no folder of a machine"
+
+
+def test_what_repeats_the_recipe_stands_for_it(project: Path, tmp_path: Path) -> None:
+    (project / "conf").symlink_to(Path(__file__).parents[2] / "conf")
+    resolvers.register()
+    for policy in ("learned", "random"):
+        typed = ["experiment=ram_tracking", f"policy={policy}"]
+        (job,) = compose_jobs(project / "conf", typed, multirun=False)
+        content = results(1, 0.5, hashed=config_hash(job.config))
+        content = {**content, "experiment": "ram_tracking", "name": policy}
+        publish([make_run(tmp_path / policy, content, f"policy={policy}")], project)
+    kept = published(project / "results")
+    assert {row["name"]: row.get("recipe", False) for row in kept} == {"learned": True, "random": False}
+    assert [line.split(" | ")[0] for line in summary(kept).split("\n")[3:-2]] == ["| `ram_tracking`"]
+    assert tables(kept).count("| policy=") == 2, "where all are told apart, what was typed names it"
+
+
+def test_a_group_within_a_group_is_no_folder(project: Path, tmp_path: Path) -> None:
+    overrides = ["sweep=matrix", "model/decoder=none", "~model.decoder.input_feeding=null"]
+    publish([make_run(tmp_path / "run", results(1, 0.5), *overrides)], project)
+    kept = json.loads((project / "results" / "toy" / "model-decoder=none_seed1.json").read_text("utf-8"))
+    assert kept["overrides"] == ["model/decoder=none"]
+    assert "| model/decoder=none | 1 | 0.500 |" in (project / "README.md").read_text(encoding="utf-8")
+
+
+def test_however_much_was_typed_a_name_fits_and_tells_apart(project: Path, tmp_path: Path) -> None:
+    much = [f"data.corpus.setting_{number}=value" for number in range(20)]
+    runs = [
+        make_run(tmp_path / last, results(1, 0.5), *much, f"attention={last}") for last in ("dot", "cosine")
+    ]
+    publish(runs, project)
+    assert len(list((project / "results" / "toy").iterdir())) == 2
+
+
+def test_of_a_sweep_the_finished_runs_are_kept(tmp_path: Path) -> None:
+    sweep, done, failed = tmp_path / "sweep", tmp_path / "sweep" / "done", tmp_path / "sweep" / "failed"
+    make_run(done, results(1, 0.5))
+    failed.mkdir()
+    for folder in (done, failed):
+        (folder / "config.yaml").write_text("seed: 1\n", encoding="utf-8")
+    jobs = [SweepJob(number, folder, [], {"seed": 1}) for number, folder in enumerate((done, failed))]
+    Sweep(sweep, [], "local", "union", None, {}, jobs).write()
+    alone = tmp_path / "alone"
+    assert runs_of([sweep, alone]) == ([done, alone], [failed])
+
+
+def test_translations_are_kept_by_length_and_drawn(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lengths, curves = MagicMock(wraps=module.draw_bleu_by_length), MagicMock(wraps=module.draw_learning_curve)
+    monkeypatch.setattr(module, "draw_bleu_by_length", lengths)
+    monkeypatch.setattr(module, "draw_learning_curve", curves)
+
+    def recipe(name: str, seed: int, *overrides: str, **more: object) -> Path:
+        content = results(seed, 0.5, bleu_tok_lc=48.0) | {"experiment": name} | more
+        return make_run(tmp_path / f"{name}{seed}{len(overrides)}", content, *overrides)
+
+    counted = {"mean_length": [3.0], "bleu": [50.0], "sentences": [1.0]}
+    runs = [recipe("multi30k_a", 1), recipe("multi30k_a", 2, bleu_by_source_words=counted)]
+    runs += [recipe("multi30k_b", 1), recipe("multi30k_b", 1, "attention=dot"), recipe("another_set", 1)]
+    publish(runs, project)
+    folder = project / "results" / "multi30k_a"
+    first, second = (
+        json.loads((folder / f"multi30k_a_seed{seed}.json").read_text(encoding="utf-8")) for seed in (1, 2)
+    )
+    assert first["bleu_by_source_words"] == counted | {"bleu": [pytest.approx(100.0)]}
+    assert second["bleu_by_source_words"] == counted, "as the run itself counted"
+    assert {path.name for path in (project / "docs" / "pictures").iterdir()} == {
+        "bleu_by_length.png",
+        "learning_curve.png",
+    }
+    minutes = ([0.5, 1.0], [0.25, 0.5])
+    mean, single = "multi30k_a, 2 seeds", "multi30k_b"
+    assert curves.call_args.args == ({mean: minutes, single: minutes},)
+    assert lengths.call_args.args[0][mean] == ([3.0], [pytest.approx(75.0)], [1.0])
+
+
+def test_seeds_that_stopped_at_different_times_share_a_curve(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curves = MagicMock(wraps=module.draw_learning_curve)
+    monkeypatch.setattr(module, "draw_learning_curve", curves)
+    runs = [
+        make_run(tmp_path / f"{seed}", results(seed, 0.5, bleu_tok_lc=48.0) | {"experiment": "multi30k_a"})
+        for seed in (1, 2)
+    ]
+    metrics = runs[0] / "metrics.csv"
+    more = "6,train/seconds,90.0\n6,val/exact_match,0.75\n"
+    rows = metrics.read_text(encoding="utf-8").replace("2,train/seconds,30.0", "2,train/seconds,60.0")
+    metrics.write_text(rows + more, encoding="utf-8")
+    publish(runs, project)
+    assert curves.call_args.args == ({"multi30k_a, 2 seeds": ([0.75, 1.0], [0.25, 0.5])},)
+
+
+def test_minutes_are_those_of_one_machine(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    curves = MagicMock(wraps=module.draw_learning_curve)
+    monkeypatch.setattr(module, "draw_learning_curve", curves)
+    for seed, cores in {1: 2, 2: 1, 3: 2}.items():
+        content = results(seed, 0.5, bleu_tok_lc=48.0) | {"machine": {**MACHINE, "cores": cores}}
+        run = make_run(tmp_path / f"{seed}", content | {"experiment": "multi30k_a"})
+        publish([run], project)
+    assert list(curves.call_args.args[0]) == ["multi30k_a, 2 seeds"]
+
+
+def test_a_chain_of_recipes_is_one_table_in_its_order(project: Path, tmp_path: Path) -> None:
+    for step in ("paper_2_more", "paper_1_base"):
+        base = results(1, 0.5, name=step) | {"experiment": step}
+        publish([make_run(tmp_path / step, base | {"config_hash": step})], project)
+    other = results(1, 0.5, name="x") | {"experiment": "paper_1_base", "config_hash": "x"}
+    publish([make_run(tmp_path / "other", other, "attention=dot")], project)
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert readme.count("**`experiment=") == 1
+    assert "**`experiment=paper_1_base,paper_2_more`**" in readme
+    rows = [line.split(" | ")[0] for line in readme.splitlines() if line.startswith("| paper")]
+    assert rows == ["| paper_1_base,attention=dot", "| paper_1_base", "| paper_2_more"]
+
+
+def test_recipes_of_the_same_images_are_one_table(project: Path, tmp_path: Path) -> None:
+    for recipe in ("ram_mnist_6", "conv_mnist", "ram_mnist_2", "ram_digits"):
+        base = results(1, 0.5, name=recipe) | {"experiment": recipe, "config_hash": recipe}
+        publish([make_run(tmp_path / recipe, base)], project)
+    readme = (project / "README.md").read_text(encoding="utf-8")
+    assert readme.count("**`experiment=") == 2
+    _, mnist, digits = readme.split("**`experiment=")
+    assert digits.startswith("ram_digits`**")
+    assert mnist.startswith("conv_mnist,ram_mnist_2,ram_mnist_6`**")
+    rows = [line.split(" | ")[0] for line in mnist.splitlines() if line.startswith(("| ram", "| conv"))]
+    assert rows == ["| conv_mnist", "| ram_mnist_2", "| ram_mnist_6"]
+
+
+def captions(recipe: str, **scores: float) -> dict[str, Any]:
+    shared = {"constant_cider_d": 1.25, "constant_bleu_1": 60.0, "constant_exact_match": 0.125}
+    found = results(1, 0.99, **scores, **shared)
+    del found["test"]["bleu"]
+    named = {"experiment": recipe, "config_hash": recipe}
+    return found | named | {"per_second": {"tokens": 1000.0, "captions": 100.0}}
+
+
+def test_captions_stand_above_their_controls() -> None:
+    """Those of the data alone stand there once."""
+    maps = {"pointing_uniform": 0.05, "pointing_centre": 0.125, "pointing_random": 0.25}
+    soft = captions("shapes_soft", cider_d=9.5, bleu_1=99.0, pointing_accuracy=0.95, **maps)
+    soft["test"] |= {"shuffled_cider_d": 0.5, "shuffled_bleu_1": 48.0, "shuffled_exact_match": 0.03}
+    none = captions("shapes_none", cider_d=9.0, bleu_1=98.0)
+    more = none | {"seed": 2}
+    _, head, _, *rows = [line for line in tables([none, more, soft]).splitlines() if line]
+    measured = "cider_d | bleu_1 | exact_match | pointing_accuracy"
+    assert head == f"| run | seeds | {measured} | parameters | minutes | captions/s |"
+    assert rows == [
+        "| shapes_none | 1, 2 | 9.000 ± 0.000 | 98.0 ± 0.0 | 0.990 ± 0.000 |  | 12,345 | 1.5 ± 0.0 | 100 |",
+        "| shapes_soft | 1 | 9.500 | 99.0 | 0.990 | 0.950 | 12,345 | 1.5 | 100 |",
+        "| *its captions, of other images* |  | 0.500 | 48.0 | 0.030 |  |  |  |  |",
+        "| *all places alike* |  |  |  |  | 0.050 |  |  |  |",
+        "| *the centre of the image* |  |  |  |  | 0.125 |  |  |  |",
+        "| *its maps, of other images* |  |  |  |  | 0.250 |  |  |  |",
+        "| *the best constant caption* |  | 1.250 | 60.0 | 0.125 |  |  |  |  |",
+    ]
+
+
+def test_recipes_of_captions_by_the_same_encoder_are_one_table() -> None:
+    kinds = ("hard", "none", "soft")
+    recipes = [f"shapes_{kind}" for kind in kinds] + [f"flickr8k_{kind}_scratch" for kind in kinds]
+    recipes += ["flickr8k_soft", "multi30k_none"]
+    text = tables([captions(recipe, cider_d=1.0) for recipe in recipes])
+    titles = re.findall(r"`experiment=(.*?)`", text)
+    assert titles == [
+        "shapes_hard,shapes_none,shapes_soft",
+        "flickr8k_hard_scratch,flickr8k_none_scratch,flickr8k_soft_scratch",
+        "flickr8k_soft",
+        "multi30k_none",
+    ]
+    for title in titles:
+        table = text.partition(f"`experiment={title}`")[2].partition("**`")[0]
+        rows = re.findall(r"^\| (\w+_\w+) \|", table, re.MULTILINE)
+        assert rows == title.split(","), "what Hydra would run"
+
+
+def test_scores_by_override_are_one_table() -> None:
+    scores = ("additive", "cosine", "dot")
+    runs = [
+        results(1, 0.9, hashed=score, majority_exact_match=0.001)
+        | {"experiment": "reverse_transformer", "overrides": [f"attention={score}"]}
+        for score in scores
+    ]
+    text = tables(runs)
+    assert text.count("**`experiment=reverse_transformer`**") == text.count("**`experiment=") == 1
+    rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
+    assert rows[2:] == [*(f"| attention={score}" for score in scores), "| *the most frequent answer*"]
+    assert "| *the most frequent answer* |  | 0.001 |" in text
+
+
+def test_an_unfinished_run_is_refused(project: Path, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match=r"results\.json"):
+        publish([tmp_path], project)
+
+
+def test_faults_are_a_table_of_their_own(project: Path) -> None:
+    readme = project / "README.md"
+    readme.write_text(
+        f"a\n<!-- faults:begin -->\nold\n<!-- faults:end -->\n{BEGIN}\n{END}\nz\n", encoding="utf-8"
+    )
+    publish([], project)
+    assert "old" in readme.read_text(encoding="utf-8"), "nothing was measured, nothing is changed"
+    faults = [{"fault": "SIGKILL", "times": 20, "lost": "nothing"}]
+    (project / "results").mkdir(exist_ok=True)
+    (project / "results" / "faults.json").write_text(json.dumps(faults), encoding="utf-8")
+    publish([], project)
+    text = readme.read_text(encoding="utf-8")
+    assert "old" not in text
+    assert "| SIGKILL | 20 | nothing |\n" in text
+    assert text.startswith("a\n<!-- faults:begin -->\n")
+    assert text.endswith(f"{END}\nz\n")
+    assert fault_table(faults).count("|\n") == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "has no results.json: it is no run, or did not finish"),
+        ({"experiment": None}, "has no experiment="),
+    ],
+)
+def test_what_cannot_be_kept_is_said_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: dict[str, Any] | None, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "run").mkdir()
+    if content:
+        (tmp_path / "run" / "results.json").write_text(json.dumps(content), encoding="utf-8")
+    app = typer.Typer()
+    app.command()(main)
+    said = CliRunner().invoke(app, ["run"])
+    assert said.exit_code == 2
+    assert message in " ".join(said.output.replace("│", " ").split())
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]

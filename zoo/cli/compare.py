@@ -1,0 +1,88 @@
+"""`zoo compare`: which configuration is better, and whether the difference is real."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from zoo.cli.clear_errors import clear_errors
+
+_FILE = {"dir_okay": False, "metavar": "FILE"}
+
+
+def compare(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="DIR...",
+            help="Any mix of runs, sweeps, folders of them, kept results, predictions.jsonl files.",
+        ),
+    ],
+    metric: Annotated[
+        list[str] | None,
+        typer.Option(help="May be repeated, the first is compared in full; default: what picks checkpoints."),
+    ] = None,
+    split: Annotated[str, typer.Option(help="The test split.")] = "test",
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="A row's name, or one of its runs; default: the first recipe as it stands."),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Test sets to draw.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 12345,
+    language: Annotated[
+        str | None,
+        typer.Option(help="Of the target text, for bleu and bleu_tok_lc; default: as the runs were scored."),
+    ] = None,
+    markdown: Annotated[Path | None, typer.Option(**_FILE, help="Write the table as Markdown.")] = None,
+    png: Annotated[
+        Path | None,
+        typer.Option(file_okay=False, metavar="FOLDER", help="Draw the table."),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(**_FILE, help="Write a page: sort, filter, curves, predictions, pictures; no network."),
+    ] = None,
+    csv: Annotated[Path | None, typer.Option(**_FILE, help="Write every number.")] = None,
+) -> None:
+    """Compare runs: means over seeds, intervals, and whether differences could be chance.
+
+    Runs of one configuration are one row. Against a baseline: paired bootstrap resampling of the test items
+    (Koehn 2004), and a t-test over seeds.
+    """
+    with clear_errors():
+        if language and metric and not {"bleu", "bleu_tok_lc"} & set(metric):
+            raise ValueError(
+                "--language changes bleu and bleu_tok_lc alone: leave it out, or give --metric bleu"
+            )
+
+        from zoo.core.files import write_where_asked
+        from zoo.reports.comparison import table
+        from zoo.reports.comparison.comparison import Question
+        from zoo.reports.comparison.comparison import compare as compare_runs
+        from zoo.reports.comparison.runs import find_runs
+
+        question = Question(
+            metrics=tuple(metric or ()),
+            split=split,
+            baseline=baseline,
+            samples=samples,
+            seed=seed,
+            language=language,
+        )
+        comparison = compare_runs(find_runs(runs), question)
+        table.print_table(comparison)
+        if markdown:
+            write_where_asked(markdown, table.markdown(comparison).encode())
+        if png:
+            from zoo.reports.comparison.pictures import pictures
+
+            for name, content in pictures(comparison).items():
+                write_where_asked(png / name, content)
+            if not comparison.one_machine:
+                typer.echo("no picture of quality against speed: the machines differ", err=True)
+        if html:
+            from zoo.reports.comparison.html import page
+
+            write_where_asked(html, page(comparison).encode())
+        if csv:
+            write_where_asked(csv, table.comma_separated(comparison).encode())

@@ -1,0 +1,105 @@
+"""`zoo predict` with pictures."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from zoo.cli.load import is_run, load_runs
+
+if TYPE_CHECKING:
+    from zoo.tasks.picture_predictor import PicturePredictor
+
+
+def pictures_behind(arguments: Sequence[str]) -> list[str]:
+    """The pictures behind the runs: whatever follows them, as soon as a file is among it.
+
+    Args:
+        arguments: as typed.
+
+    Returns:
+        Files; none where what follows is a sentence, or nothing.
+
+    Raises:
+        ValueError: beside files there is something else, or there is no run before them.
+    """
+    first = next((place for place, argument in enumerate(arguments) if not is_run(argument)), len(arguments))
+    pictures = list(arguments[first:])
+    files = [picture for picture in pictures if os.path.isfile(picture) and not is_run(picture)]
+    if not files:
+        return []
+    if len(files) < len(pictures):
+        raise ValueError("; ".join(_mistaken(picture) for picture in pictures if picture not in files))
+    if not first:
+        raise ValueError(f"no run before {pictures[0]}: a run's folder or a .ckpt file comes first")
+    return pictures
+
+
+def _mistaken(argument: str) -> str:
+    from zoo.training.checkpoint import nearest
+
+    if os.path.exists(argument):
+        return f"{argument} is no picture (runs come first, then pictures, file by file)"
+    return f"{argument} does not exist{nearest(Path(argument))}"
+
+
+def predict_pictures(
+    runs: Sequence[str],
+    pictures: Sequence[str],
+    *,
+    nbest: int,
+    plot: Path | None,
+    device: str | None,
+    precision: str,
+) -> None:
+    """Prints what models say of pictures, and draws where they look.
+
+    Args:
+        runs: folders or files.
+        pictures: files.
+        nbest: classes or captions of each picture.
+        plot: the drawing.
+        device: see `zoo.load`.
+        precision: see `zoo.load`.
+
+    Raises:
+        ValueError: something cannot be read or drawn; nothing is printed then.
+    """
+    from zoo.tasks.picture_predictor import PicturePredictor
+    from zoo.tasks.predictor import check_picture
+
+    if plot is not None:  # before the long work
+        check_picture(plot, *pictures)
+    otherwise = f"translates sentences: give one, or --file {pictures[0]} for the sentences in that file"
+    predictors: dict[str, PicturePredictor[Any]] = load_runs(
+        runs,
+        PicturePredictor,  # type: ignore[type-abstract]
+        otherwise,
+        device=device,
+        precision=precision,
+    )
+    if plot is not None and len({type(predictor) for predictor in predictors.values()}) > 1:
+        raise ValueError(f"cannot draw {plot}: what the models of {', '.join(predictors)} do looks different")
+    answers = {name: predictor.predict(pictures, nbest) for name, predictor in predictors.items()}
+    if plot is not None:
+        next(iter(predictors.values())).draw(predictors, pictures, answers, plot)
+        print(f"drew {plot}", file=sys.stderr)
+    _print(predictors, pictures, answers, nbest)
+
+
+def _print(
+    predictors: "Mapping[str, PicturePredictor[Any]]",
+    pictures: Sequence[str],
+    answers: Mapping[str, list[list[Any]]],
+    nbest: int,
+) -> None:
+    """A line for each answer; before it run and picture, where there are several."""
+    for number, picture in enumerate(pictures):
+        for name, found in answers.items():
+            run = [name] if len(predictors) > 1 else []
+            where = [*run, *([picture] if len(pictures) > 1 else [])]
+            for answer in found[number]:
+                print("\t".join([*where, *predictors[name].columns(answer, nbest)]))
+                if remark := predictors[name].remark(answer):
+                    print(f"{', '.join([*run, picture])}: {remark}", file=sys.stderr)

@@ -1,0 +1,85 @@
+"""The door to trained models: `zoo.load(run)`."""
+
+from pathlib import Path
+
+from zoo.config.instantiate import instantiate
+from zoo.core.problems import ConfigError
+from zoo.tasks.captioning.predictor import Captioner
+from zoo.tasks.captioning.task import CaptioningTask
+from zoo.tasks.recognition.predictor import Recogniser
+from zoo.tasks.recognition.task import RecognitionTask
+from zoo.tasks.task import Task
+from zoo.tasks.tracking.predictor import Player
+from zoo.tasks.tracking.task import TrackingTask
+from zoo.tasks.translation.predictor import Translator
+from zoo.tasks.translation.task import TranslationTask
+from zoo.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint
+
+
+def load(
+    run: str | Path, *, device: str | None = None, precision: str = "32-true"
+) -> Translator | Recogniser | Captioner | Player:
+    """Loads a trained model.
+
+    Args:
+        run: a run's folder, meaning its best checkpoint, or a checkpoint file.
+        device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
+        precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
+
+    Returns:
+        What translates sentences, recognises pictures, writes captions or plays, as the model was trained to.
+
+    Raises:
+        CheckpointError: the checkpoint is missing or cannot be used.
+        ValueError: there is no such device or precision.
+    """
+    checkpoint = read_checkpoint(run)
+    match trained_task(checkpoint):
+        case TranslationTask() as task:
+            return Translator(checkpoint, task, device=device, precision=precision)
+        case RecognitionTask() as task:
+            return Recogniser(checkpoint, task, device=device, precision=precision)
+        case CaptioningTask() as task:
+            return Captioner(checkpoint, task, device=device, precision=precision)
+        case TrackingTask() as task:
+            return Player(checkpoint, task, device=device, precision=precision)
+        case task:
+            raise CheckpointError(
+                f"{checkpoint.path} holds a model of {type(task).__name__}, which predicts nothing; "
+                "take one that was trained to translate, to recognise, to write captions or to play"
+            )
+
+
+def trained_task(checkpoint: Checkpoint) -> Task:
+    """Builds the model that a checkpoint describes.
+
+    Args:
+        checkpoint: what `read_checkpoint` gave.
+
+    Raises:
+        CheckpointError: the weights do not fit the model that the configuration describes.
+    """
+    try:
+        network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
+        task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
+        if not isinstance(task, Task):
+            raise TypeError(f"{type(task).__name__} is no task")
+    except Exception as error:  # whatever constructors raise when they are given nonsense
+        raise CheckpointError(
+            f"{checkpoint.path} describes a model that cannot be built: {_one_line(error)}"
+        ) from error
+    try:
+        task.load_state_dict(checkpoint.state_dict)
+    except RuntimeError as error:
+        raise CheckpointError(
+            f"{checkpoint.path} does not fit the model that its configuration describes: {_one_line(error)}"
+        ) from error
+    return task
+
+
+def _one_line(error: Exception) -> str:
+    """What an error says; of one that says only a key or nothing, its kind as well."""
+    if isinstance(error, ConfigError):
+        return "; ".join(map(str, error.problems))
+    text = " ".join(str(error).split())
+    return text if isinstance(error, ValueError | RuntimeError) else f"{type(error).__name__}: {text}"

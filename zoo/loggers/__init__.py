@@ -1,0 +1,1 @@
+"""Where a run logs: metrics.csv, W&B, TensorBoard."""

@@ -1,0 +1,1 @@
+"""Comparisons of runs and the published tables."""

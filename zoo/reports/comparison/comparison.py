@@ -1,0 +1,304 @@
+"""Groups of runs against a baseline: what differs, by how much, and whether that could be chance."""
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
+
+from zoo.core.problems import unknown
+from zoo.metrics import METRICS, caption_metrics
+from zoo.metrics.text import SummedScore
+from zoo.reports.comparison.groups import Group, group, mixed
+from zoo.reports.comparison.items import Items, language_of, read_items, scorer_of
+from zoo.reports.comparison.names import special, speed_unit
+from zoo.reports.comparison.refusal import obstacles, require_comparable
+from zoo.reports.comparison.runs import Run, is_number
+from zoo.reports.seeds import SeedDifference, Summary, seed_difference, summarise
+from zoo.reports.significance import Difference, bootstrap_differences
+
+COSTS = ("parameters", "seconds", "per_second", "peak_memory_bytes")
+"""What a run costs, as results.json calls it."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of the runs.
+
+    Attributes:
+        metrics: by what they are compared, the first in full; empty: by what picked their checkpoints.
+        split: the test split.
+        baseline: the name of a group, or a path of one of its runs; None: the first recipe as it stands, else
+            the first group.
+        samples: test sets that the bootstrap draws.
+        seed: of the draw.
+        language: of the target text, for `bleu_tok_lc`; None: as the runs were scored.
+    """
+
+    metrics: tuple[str, ...] = ()
+    split: str = "test"
+    baseline: str | None = None
+    samples: int = 1000
+    seed: int = 12345
+    language: str | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a group measured.
+
+    Attributes:
+        group: the runs.
+        scores: every metric that may be compared, by its name.
+        costs: by the names in `COSTS`, as far as they are known.
+        seeds: how the first metric differs from the baseline's, beyond other seeds; None of the baseline.
+        items: the same beyond other test items; None of the baseline, and of metrics that no sum gives.
+    """
+
+    group: Group
+    scores: Mapping[str, Summary]
+    costs: Mapping[str, Summary]
+    seeds: SeedDifference | None = None
+    items: Difference | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The answer.
+
+    Attributes:
+        question: with metrics and baseline filled in.
+        rows: one for each group, in the order given.
+        left_out: runs that are in no mean, with the reason.
+        notes: what a reader has to know.
+        unit: what speeds are told in.
+        one_machine: whether all ran on machines of one kind: only then do times compare.
+    """
+
+    question: Question
+    rows: tuple[Row, ...]
+    left_out: tuple[Run, ...]
+    notes: tuple[str, ...]
+    unit: str
+    one_machine: bool
+    settings: tuple[str, ...] = field(default=())
+
+    @property
+    def metric(self) -> str:
+        """By which the rows are compared in full."""
+        return self.question.metrics[0]
+
+    @property
+    def baseline(self) -> Row:
+        """The row that the others are compared with."""
+        return next(row for row in self.rows if row.group.label == self.question.baseline)
+
+    def higher_is_better(self, column: str) -> bool | None:
+        """Which way a metric or cost gets better; None when neither is better, or nobody knows."""
+        if column in COSTS:
+            return column == "per_second"
+        return METRICS[column].higher_is_better if column in METRICS else None
+
+    def best(self, column: str) -> list[Row]:
+        """The rows with the best mean; none where no side of a column is better, or nothing differs."""
+        if column in COSTS and column != "parameters" and not self.one_machine:
+            return []
+        higher = self.higher_is_better(column)
+        means = {row.group.label: found.mean for row in self.rows if (found := _cell(row, column))}
+        if higher is None or len(set(means.values())) < 2:
+            return []
+        wanted = max(means.values()) if higher else min(means.values())
+        return [row for row in self.rows if means.get(row.group.label) == wanted]
+
+
+def compare(runs: Sequence[Run], question: Question) -> Comparison:
+    """Compares runs.
+
+    Args:
+        runs: of any state; those that did not finish are left out and named.
+        question: what is asked.
+
+    Raises:
+        ValueError: there is nothing to compare, or runs of other test items or other metrics, or the question
+            names a metric, split or baseline that none of them has.
+    """
+    left_out = [run for run in runs if run.left_out]
+    candidates = [run for run in runs if not run.left_out]
+    if not candidates:
+        reasons = "; ".join(f"{run.path}: {run.left_out}" for run in left_out)
+        raise ValueError(f"there is no finished run to compare ({reasons})")
+    metrics = _metrics(candidates, question)
+    metric, split = metrics[0], question.split
+    language = question.language or language_of(candidates)
+    if metric == "bleu_tok_lc" and not language:
+        raise ValueError(
+            f"bleu_tok_lc needs the target's language, which no results.json beside {candidates[0].path} "
+            "tells: give --language, for example --language de"
+        )
+    require_comparable(candidates, metrics)
+    of_captions = any(run.value(split, "cider_d") is not None for run in candidates)
+    scorer = scorer_of(metric, language, of_captions=of_captions)
+    items = Items({}, [], "") if scorer is None else read_items(candidates, scorer, split, metric)
+    kept: list[Run] = []
+    for run in candidates:
+        if run.value(split, metric) is None and not run.results and run.path in items.statistics:
+            assert scorer is not None
+            value = scorer.score(items.statistics[run.path].sum(axis=0).tolist())
+            run = replace(run, scored={split: {metric: value}})
+        if run.value(split, metric) is None:
+            given = (run.results.get(split) or {}).get(metric)
+            reason = f"its {split} {metric} is {given}" if given is not None else f"no {metric} of {split}"
+            left_out.append(replace(run, left_out=reason))
+        else:
+            kept.append(run)
+    if not kept:
+        reasons = "; ".join(f"{run.path}: {run.left_out}" for run in left_out)
+        raise ValueError(f"there is nothing to compare ({reasons}; {'; '.join(items.notes)})")
+    groups = group(kept)
+    baseline = _baseline(groups, question.baseline)
+    others = {name: None for run in kept for name in run.measured(split)}
+    comparable = [name for name in others if name in metrics or not obstacles(kept, name)]
+    unit = speed_unit(kept[0].results.get("per_second") or {})
+    rows = [
+        Row(
+            of,
+            {name: found for name in comparable if (found := _summary(of, split, name))},
+            {name: found for name in COSTS if (found := _cost(of, name, unit))},
+            None
+            if of is baseline
+            else seed_difference(of.by_seed(split, metric), baseline.by_seed(split, metric)),
+        )
+        for of in groups
+    ]
+    if scorer is not None:
+        rows = _with_items(rows, groups.index(baseline), scorer, items, question)
+    notes = _notes(kept, items, question, any(row.items for row in rows)) + mixed(groups)
+    return Comparison(
+        question=replace(question, metrics=metrics, baseline=baseline.label),
+        rows=tuple(rows),
+        left_out=(*left_out, *(run for of in groups for run in of.repeated)),
+        notes=tuple(notes),
+        unit=unit,
+        one_machine=len({_machine(run) for run in kept if run.results}) < 2,
+        settings=tuple(groups[0].settings),
+    )
+
+
+def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
+    """The metrics asked for, or what picked the first run's checkpoint.
+
+    Raises:
+        ValueError: no run has such a split, or such a metric.
+    """
+    splits = {name: None for run in runs for name in run.splits}
+    if splits and question.split not in splits:
+        raise ValueError(f"no run has the split {question.split!r}{unknown(question.split, splits)}")
+    measured = list({name: None for run in runs for name in run.measured(question.split)})
+    if any(not run.results for run in runs):  # of predictions anything that follows from them can be had
+        scored = ("bleu", "bleu_tok_lc", "chrf", "exact_match", *caption_metrics())
+        measured += [name for name in scored if name not in measured]
+    if not measured:
+        raise ValueError(f"no run measured anything on {question.split}: the results hold no metric of it")
+    for name in question.metrics:
+        if name not in measured:
+            raise ValueError(f"no run has the metric {name!r} of {question.split}{unknown(name, measured)}")
+    if question.metrics:
+        return question.metrics
+    picked = str((runs[0].results.get("checkpoint") or {}).get("metric", "")).partition("/")[2]
+    return (picked if picked in measured else measured[0],)
+
+
+def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
+    """The group that is meant; by default the first recipe as it stands, else the first group."""
+    if wanted is None:
+        recipes = (of for of in groups if any(run.results and not special(run.overrides) for run in of.runs))
+        return next(recipes, groups[0])
+    folder = Path(wanted)
+    for meant in (
+        [of for of in groups if of.label == wanted],
+        [of for of in groups if wanted in of.names],
+        [of for of in groups if any(_is_below(run.path, folder) for run in (*of.runs, *of.repeated))][:1],
+    ):
+        if len(meant) > 1:
+            raise ValueError(f"{wanted!r} may be {' or '.join(of.label for of in meant)}: give one of these")
+        if meant:
+            return meant[0]
+    known = unknown(wanted, (of.label for of in groups))
+    raise ValueError(f"no group is called {wanted!r}, nor is a run of one there{known}")
+
+
+def _is_below(path: Path, folder: Path) -> bool:
+    # unlike `Path.exists`, for names of any length
+    return os.path.exists(folder) and path.resolve().is_relative_to(folder.resolve())
+
+
+def _summary(of: Group, split: str, metric: str) -> Summary | None:
+    values = [value for run in of.runs if (value := run.value(split, metric)) is not None]
+    return summarise(values) if values else None
+
+
+def _cost(of: Group, name: str, unit: str) -> Summary | None:
+    values = [run.results.get(name) for run in of.runs]
+    if name == "per_second":
+        values = [(value or {}).get(unit) for value in values]
+    known = [float(value) for value in values if is_number(value)]
+    return summarise(known) if known else None
+
+
+def _cell(row: Row, column: str) -> Summary | None:
+    return row.costs.get(column) or row.scores.get(column)
+
+
+def _with_items(
+    rows: Sequence[Row], baseline: int, scorer: SummedScore, items: Items, question: Question
+) -> list[Row]:
+    """Adds what the paired bootstrap says, of groups of which every run has predictions."""
+    columns: dict[Path, int] = {}
+    whole = []
+    for row in rows:
+        complete = all(run.path in items.statistics for run in row.group.runs)
+        whole.append(complete)
+        for run in row.group.runs if complete else ():
+            columns[run.path] = len(columns)
+    others = [number for number in range(len(rows)) if number != baseline and whole[number]]
+    if not whole[baseline] or not others:
+        return list(rows)
+    sides = [[columns[run.path] for run in row.group.runs if run.path in columns] for row in rows]
+    statistics = np.stack([items.statistics[path] for path in columns], axis=1)
+    pairs = [(sides[number], sides[baseline]) for number in others]
+    found = bootstrap_differences(scorer, statistics, pairs, samples=question.samples, seed=question.seed)
+    added = dict(zip(others, found, strict=True))
+    return [replace(row, items=added.get(number)) for number, row in enumerate(rows)]
+
+
+def _notes(runs: Sequence[Run], items: Items, question: Question, resampled: bool) -> list[str]:
+    notes = []
+    if resampled:
+        size = len(next(iter(items.statistics.values())))
+        notes.append(
+            f"p (items): paired bootstrap over {size:,} items of {question.split}, "
+            f"{question.samples:,} samples, seed {question.seed}; one-sided: 0.025 here is 0.05 two-sided"
+        )
+    notes += [items.signature] if items.signature else []
+    notes += items.notes
+    unknown = [run.path for run in runs if run.path not in items.statistics]
+    if unknown and question.split != "test":
+        notes.append(
+            f"that all were tested on the same {question.split} is not known: test_hash is of test alone"
+        )
+    elif len(unknown) > 1 and not any(run.results.get("test_hash") for run in runs):
+        notes.append("that all were tested on the same items is not known: no results.json has a test_hash")
+    machines = {_machine(run) for run in runs if run.results}
+    if len(machines) > 1:
+        notes.append(f"{len(machines)} kinds of machines: seconds, speeds and memory do not compare")
+    torches = {str((run.results.get("versions") or {}).get("torch")) for run in runs if run.results}
+    if len(torches) > 1:
+        notes.append(f"several versions of torch: {', '.join(sorted(torches))}")
+    return notes
+
+
+def _machine(run: Run) -> str:
+    about = run.results.get("machine") or {}
+    known = (str(about.get(key)) for key in ("processor", "cores", "threads", "gpus"))
+    return "|".join([*known, str(about.get("bfloat16", True))])

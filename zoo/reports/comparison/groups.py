@@ -1,0 +1,215 @@
+"""Runs of one configuration, and what sets configurations apart."""
+
+import json
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from zoo.core.flat import flat
+from zoo.core.reading import read_yaml
+from zoo.reports.comparison.names import label, special
+from zoo.reports.comparison.runs import Run
+from zoo.reports.comparison.short_names import RowName, short_names
+from zoo.runs.results import hashed_config
+
+_SHORT = 6
+"""Characters of a hash that tell two groups of one name apart."""
+_UNHASHED = (
+    *("data.train=", "data.images.path=", "+callbacks"),
+    *("trainer.val_check_interval=", "trainer.check_val_every_n_epoch="),
+)
+"""Beginnings of what may change a result without changing a config_hash."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """The runs of one configuration, one for each seed.
+
+    Attributes:
+        label: what was typed beyond the recipe and beyond what was typed in all groups, else the recipe;
+            where several words led to the same, each of them. No two groups of a comparison share one.
+        runs: in order of their seeds.
+        settings: what the configuration says where the groups of a comparison differ, by key.
+        names: what else it may be called: each of several words, and all that was typed for a run.
+        short: the label where there is little room; no two groups share one either.
+        repeated: further runs of its seeds, which count in no mean.
+    """
+
+    label: str
+    runs: tuple[Run, ...]
+    settings: Mapping[str, str] = field(default_factory=dict)
+    names: frozenset[str] = frozenset()
+    short: str = ""
+    repeated: tuple[Run, ...] = ()
+
+    @property
+    def seeds(self) -> list[int]:
+        """Those that are known."""
+        return [run.seed for run in self.runs if run.seed is not None]
+
+    def by_seed(self, split: str, metric: str) -> dict[int, float]:
+        """What each run measured, by its seed."""
+        found = {run.seed: run.value(split, metric) for run in self.runs}
+        return {seed: value for seed, value in found.items() if seed is not None and value is not None}
+
+
+def group(runs: Sequence[Run]) -> list[Group]:
+    """Puts runs together that differ in nothing but the seed.
+
+    Files of one's own may lie anywhere and are no part of a config_hash, so the vocabulary learned from them
+    tells such runs apart.
+
+    Args:
+        runs: all of which may be compared.
+
+    Returns:
+        Groups in the order of their first runs. Of runs that repeat a seed the one for which least was typed
+        counts, of those the last: counted twice, one result would pass for two.
+    """
+    together: dict[tuple[str, ...], dict[Any, list[Run]]] = defaultdict(lambda: defaultdict(list))
+    for run in runs:
+        together[_key(run)][run.seed].append(run)
+    counted, repeated = [], []
+    for seeds in together.values():
+        ordered = [same for _, same in sorted(seeds.items(), key=lambda item: item[0] or 0)]
+        chosen = tuple(min(reversed(same), key=lambda run: len(special(run.overrides))) for same in ordered)
+        counted.append(chosen)
+        repeated.append(
+            tuple(
+                _repeating(run, one)
+                for one, same in zip(chosen, ordered, strict=True)
+                for run in same
+                if run is not one
+            )
+        )
+    everyone = [(*of, *more) for of, more in zip(counted, repeated, strict=True)]
+    names, keys = _names(everyone), list(together)
+    labels = _told_apart([" or ".join(dict.fromkeys(of.values())) for of in names], keys)
+    shorts = _told_apart(_short_names(labels, everyone), keys)
+    return [
+        Group(label, of, settings, frozenset({short, *typed, *typed.values()}), short, more)
+        for label, short, of, settings, typed, more in zip(
+            labels, shorts, counted, _varying(counted), names, repeated, strict=True
+        )
+    ]
+
+
+def _repeating(run: Run, counted: Run) -> Run:
+    return replace(run, left_out=f"it repeats seed {run.seed} of {counted.path}")
+
+
+def mixed(groups: Sequence[Group]) -> list[str]:
+    """A line for each group whose runs were not all typed alike where that is no part of a config_hash.
+
+    Files of one's own may be the same ones at another place, or others; another rhythm of validations picks
+    another checkpoint.
+    """
+    lines = []
+    for one in groups:
+        typed = dict.fromkeys(
+            " ".join(text for text in run.overrides if text.startswith(_UNHASHED)) for run in one.runs
+        )
+        if len(typed) > 1:
+            said = "; ".join(text or "(nothing)" for text in typed)
+            lines.append(f"{one.label}: counted as seeds of one configuration, but typed as: {said}")
+    return lines
+
+
+def _key(run: Run) -> tuple[str, ...]:
+    if not run.results:
+        return (str(run.path),)
+    return run.results["config_hash"], str(run.results.get("vocabulary_hash"))
+
+
+def _names(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
+    """What tells each group's runs from other groups', by all that was typed for them.
+
+    What was typed in all groups tells none apart, and is left out; so is the order in which it was typed.
+    """
+    everywhere = _typed_everywhere(groups) if len(groups) > 1 else set()
+    recipes = {run.results.get("experiment") for of in groups for run in of}
+    only = recipes.pop() if len(recipes) == 1 else ""
+    return [
+        {
+            _label(run, only, special(run.overrides)): _label(
+                run, only, sorted({*special(run.overrides)} - everywhere)
+            )
+            for run in of
+        }
+        for of in groups
+    ]
+
+
+def _typed_everywhere(groups: Sequence[Sequence[Run]]) -> set[str]:
+    """The overrides that can change a result and were typed for every run."""
+    return set.intersection(*(set(special(run.overrides)) for of in groups for run in of))
+
+
+def _short_names(labels: Sequence[str], groups: Sequence[Sequence[Run]]) -> list[str]:
+    """Of each group, by the run for which least was typed."""
+    everywhere = _typed_everywhere(groups)
+    rows = []
+    for whole, of in zip(labels, groups, strict=True):
+        run = min(of, key=lambda run: len(special(run.overrides)))
+        recipe = str(run.results.get("experiment") or run.results.get("name") or "")
+        rows.append(RowName(whole, recipe, {*special(run.overrides)} - everywhere))
+    return short_names(rows)
+
+
+def _label(run: Run, recipe: str | None, typed: Sequence[str]) -> str:
+    return label({**run.results, "overrides": typed}, of=recipe) if run.results else str(run.path)
+
+
+def _told_apart(labels: Sequence[str], keys: Sequence[tuple[str, ...]]) -> list[str]:
+    """Adds to each name that several groups share as much of its key as it takes."""
+    names = list(labels)
+    for length in (_SHORT, None):
+        for parts in (1, 2):
+            shared = {name for name, count in Counter(names).items() if count > 1}
+            names = [
+                f"{label} ({', '.join(part[:length] for part in key[:parts])})" if name in shared else name
+                for name, label, key in zip(names, labels, keys, strict=True)
+            ]
+    return names
+
+
+def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
+    """Of each group's configuration, what is not the same in all; of keys that always say the same, one.
+
+    What was typed comes first. Kept results and predictions have no configuration: what they do not say is
+    unknown, not another value, so beside configurations they decide nothing.
+    """
+    typed = [_typed(runs[0]) for runs in groups]
+    configs = [next(filter(None, (_config(run.path) for run in runs)), {}) for runs in groups]
+    texts = [config or one for config, one in zip(configs, typed, strict=True)]
+    deciding = [config for config in configs if config]
+    if len(deciding) < 2:  # nothing to set a configuration against but what was typed
+        texts, deciding = typed, [one for one in typed if one]
+    first = {key for one in typed for key in one}
+    keys = {key: None for one in deciding for key in one}
+    chosen: dict[tuple[str, ...], str] = {}
+    for key in sorted(keys, key=lambda key: (key not in first, key.count("."))):
+        values = tuple(one.get(key, "") for one in deciding)
+        if len(set(values)) > 1:
+            chosen.setdefault(values, key)
+    return [{key: one.get(key, "") for key in chosen.values()} for one in texts]
+
+
+def _config(path: Path) -> dict[str, str]:
+    """Every value of a run's config.yaml as a table writes it, by its full key; of a damaged file none."""
+    try:
+        config = read_yaml(path / "config.yaml")
+        values = flat(hashed_config(config), ".")
+        return {key: value if isinstance(value, str) else json.dumps(value) for key, value in values}
+    except (OSError, AttributeError, KeyError, TypeError, ValueError):
+        return {}
+
+
+def _typed(run: Run) -> dict[str, str]:
+    settings = {"experiment": str(run.results.get("experiment"))} if run.results else {}
+    for text in special(run.overrides):
+        key, _, value = text.partition("=")
+        settings[key.lstrip("+")] = value
+    return settings

@@ -1,0 +1,130 @@
+"""What every test item adds to a score, for each run: what a paired bootstrap draws from."""
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from zoo.metrics import (
+    CaptionMatch,
+    CorpusScore,
+    WrongAnswers,
+    caption_metrics,
+    signed_language,
+    text_metrics,
+)
+from zoo.metrics.text import SummedScore
+from zoo.reports.comparison.runs import Run
+from zoo.runs.predictions import find_predictions, read_split, require_same_items
+
+_TOLERANCE = 1e-3
+"""By which a score of predictions may differ from the one in results.json, which is kept in float32."""
+
+
+class Items(NamedTuple):
+    """What the test items add to the sums of a score.
+
+    Attributes:
+        statistics: (N, statistics) of each run, by its path.
+        notes: on runs that have none.
+        signature: how the score is computed; empty without one.
+    """
+
+    statistics: dict[Path, NDArray[np.int64]]
+    notes: list[str]
+    signature: str
+
+
+def scorer_of(metric: str, language: str, *, of_captions: bool) -> SummedScore | None:
+    """The score that follows from sums over items; None of a metric that does not, or not from predictions.
+
+    Args:
+        metric: its name.
+        language: of the text, for `bleu` and `bleu_tok_lc`.
+        of_captions: whether captions were scored, which match by their tokens.
+    """
+    if metric == "error":
+        return WrongAnswers()
+    if metric == "exact_match" and of_captions:
+        return CaptionMatch()
+    return cast(SummedScore | None, {**text_metrics(language), **caption_metrics()}.get(metric))
+
+
+def language_of(runs: Sequence[Run]) -> str:
+    """The language of the target as the runs were scored; empty when none of them says it."""
+    for run in runs:
+        signature = str((run.results.get("signatures") or {}).get("bleu_tok_lc", ""))
+        if language := signed_language(signature):
+            return language
+    return ""
+
+
+def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str) -> Items:
+    """Scores every item of every run.
+
+    A file may have been cut short, which shows in its score, or in that another of the same `test_hash` has
+    more items. Then its run has no statistics, and a note says why.
+
+    Args:
+        runs: their predictions are read one after another; only sums are kept.
+        scorer: of `metric`.
+        split: of the predictions.
+        metric: what results.json calls it.
+
+    Raises:
+        ValueError: two runs predicted for other items.
+    """
+    found: dict[Path, NDArray[np.int64]] = {}
+    notes: list[str] = []
+    without: list[Run] = []
+    longest: tuple[Path, list[dict[str, Any]]] | None = None
+    # those of a known test set first: the longest of them is what others are held against
+    for run in sorted(runs, key=lambda run: not _is_known(run, split)):
+        if run.predictions is None:
+            without.append(run)
+            continue
+        try:
+            items = read_split(find_predictions(run.predictions), split)
+        except (OSError, ValueError) as error:
+            notes.append(f"no p over test items: {error}")
+            continue
+        statistics = np.array(
+            scorer.sentence_statistics(
+                [item["prediction"] for item in items], [item["references"] for item in items]
+            )
+        )
+        kept, again = run.value(split, metric), scorer.score(statistics.sum(axis=0).tolist())
+        if kept is not None and not math.isclose(kept, again, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+            notes.append(
+                f"{run.path}: its predictions score {again:.4f}, results.json says {kept:.4f}: "
+                "no p over test items"
+            )
+            continue
+        found[run.path] = statistics
+        if longest is None:
+            longest = (run.predictions, items)
+        elif not _is_known(run, split) or len(items) == len(longest[1]):
+            require_same_items(longest, (run.predictions, items))
+        elif len(items) > len(longest[1]):  # what was read until now is cut
+            longest = (run.predictions, items)
+    if without:
+        more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
+        notes.append(f"no p over test items: {without[0].path}{more} no predictions.jsonl")
+    if longest is None:
+        return Items(found, notes, "")
+    most = len(longest[1])
+    for path in [path for path, statistics in found.items() if len(statistics) < most]:
+        size = len(found.pop(path))
+        notes.append(f"{path}: its predictions are of {size:,} of {most:,} test items: no p over test items")
+    if isinstance(scorer, CorpusScore):
+        # its signature names the number of references
+        scorer.update([longest[1][0]["prediction"]], [longest[1][0]["references"]])
+    return Items(found, notes, getattr(scorer, "signature", ""))
+
+
+def _is_known(run: Run, split: str) -> bool:
+    """Whether its test items are known to be those of the others, which were checked for that."""
+    return split == "test" and bool(run.results.get("test_hash"))

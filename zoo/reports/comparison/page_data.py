@@ -1,0 +1,176 @@
+"""What the page shows, as plain containers."""
+
+import base64
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from PIL import Image
+
+from zoo.core.reading import require_regular
+from zoo.reports.comparison import table
+from zoo.reports.comparison.comparison import COSTS, Comparison, Row
+from zoo.reports.comparison.curves import bands, kept_curve, read_curves
+from zoo.reports.comparison.refusal import obstacles
+from zoo.runs.predictions import read_split
+
+_SAMPLES, _LONGEST = 24, 600
+"""Test items whose predictions are shown, and characters of a text."""
+_PICTURE_BYTES = 6 * 2**20
+"""Pictures that a page holds, in all: of the baseline first, then of the best groups."""
+
+
+def page_data(comparison: Comparison) -> dict[str, Any]:
+    """Everything that the page shows.
+
+    Args:
+        comparison: of runs whose folders may hold curves, predictions and pictures; what is damaged is left
+            out, and a note says so.
+    """
+    notes = table.notes(comparison, complete=True, mark="Bold and green:")
+    shown = table.columns(comparison, complete=True)
+    order = _order(comparison)
+    curves = _curves(comparison.rows, notes)
+    samples = _samples(comparison, notes)
+    pictures = _pictures(comparison, order, notes)
+    return {
+        "metric": comparison.metric,
+        "split": comparison.question.split,
+        "baseline": comparison.rows.index(comparison.baseline),
+        "higherIsBetter": comparison.higher_is_better(comparison.metric) is not False,
+        "labels": [row.group.label for row in comparison.rows],
+        "runs": sum(len(row.group.runs) for row in comparison.rows),
+        "columns": [column._asdict() for column in shown],
+        "order": order,
+        "settings": {
+            key: [row.group.settings.get(key, "") for row in comparison.rows] for key in comparison.settings
+        },
+        "costs": {
+            table.cost_head(comparison, name): {
+                "moreIsBetter": name == "per_second",
+                "values": [
+                    table.in_unit(name, row.costs[name].mean) if name in row.costs else None
+                    for row in comparison.rows
+                ],
+            }
+            for name in (COSTS if comparison.one_machine else ["parameters"])
+            if any(name in row.costs for row in comparison.rows)
+        },
+        "scores": [_score(row, comparison.metric) for row in comparison.rows],
+        "curves": curves,
+        "samples": samples,
+        "pictures": pictures,
+        "notes": notes,
+        "leftOut": [[run.state, str(run.path), run.left_out] for run in comparison.left_out],
+    }
+
+
+def _order(comparison: Comparison) -> list[int]:
+    """The baseline, then the others from the best to the worst."""
+    rows, metric = comparison.rows, comparison.metric
+    sign = 1 if comparison.higher_is_better(metric) is False else -1
+    first = rows.index(comparison.baseline)
+    others = [number for number in range(len(rows)) if number != first]
+    return [first, *sorted(others, key=lambda number: sign * rows[number].scores[metric].mean)]
+
+
+def _score(row: Row, metric: str) -> dict[str, Any]:
+    found = row.scores[metric]
+    return {"mean": found.mean, "low": found.low, "high": found.high}
+
+
+def _curves(rows: Sequence[Row], notes: list[str]) -> dict[str, list[dict[str, Any] | None]]:
+    """By metric, a band for each row that has one."""
+    found = []
+    for row in rows:
+        of_seeds = []
+        for run in row.group.runs:
+            path = run.path / "metrics.csv"
+            try:
+                of_seeds.append(read_curves(path) if path.is_file() else kept_curve(run.results))
+            except (OSError, ValueError) as error:
+                notes.append(f"no learning curve: {error}")
+        found.append(bands(of_seeds))
+    names = {name for of_row in found for name in of_row}
+    runs = [run for row in rows for run in row.group.runs]
+    hindered = {name: why for name in sorted(names) if (why := obstacles(runs, name.partition("/")[2]))}
+    notes += [f"no curves of {name}: {'; '.join(why)}" for name, why in hindered.items()]
+    return {
+        name: [of_row[name]._asdict() if name in of_row else None for of_row in found]
+        for name in sorted(names - hindered.keys(), key=lambda name: (not name.startswith("val/"), name))
+    }
+
+
+def _samples(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
+    """Predictions of the first seed of every group for the same items, spread evenly over the test set."""
+    chosen: list[int] = []
+    inputs: list[dict[str, Any]] = []
+    predictions: list[list[str | None] | None] = []
+    for row in comparison.rows:
+        path = next((run.predictions for run in row.group.runs if run.predictions), None)
+        try:
+            items = read_split(path, comparison.question.split) if path else []
+        except (OSError, ValueError) as error:
+            notes.append(f"no samples: {error}")
+            items = []
+        if not items:
+            predictions.append(None)
+            continue
+        if not chosen:
+            number = min(_SAMPLES, len(items))
+            spread = [items[part * len(items) // number] for part in range(number)]
+            chosen = [item["id"] for item in spread]
+            inputs = [
+                {
+                    "id": item["id"],
+                    "input": _cut(item["input"]),
+                    "references": [_cut(text) for text in item["references"]],
+                }
+                for item in spread
+            ]
+        said = {item["id"]: _cut(item["prediction"]) for item in items}
+        predictions.append([said.get(number) for number in chosen])
+    return {"items": inputs, "predictions": predictions}
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+
+
+def _pictures(
+    comparison: Comparison, order: Sequence[int], notes: list[str]
+) -> dict[str, list[dict[str, Any] | None]]:
+    """What the first seed of each group attended to at test, by the kind of picture."""
+    found: dict[str, list[dict[str, Any] | None]] = {}
+    left, without = _PICTURE_BYTES, 0
+    for number in order:
+        files = sorted((comparison.rows[number].group.runs[0].path / "figures").glob("*_test.png"))
+        try:
+            left -= sum(file.stat().st_size for file in files)
+            if left < 0:
+                without += bool(files)
+                continue
+            pictures = {file.stem.removesuffix("_test"): _picture(file) for file in files}
+        except (OSError, ValueError) as error:
+            notes.append(f"no pictures: {error}")
+            continue
+        for kind, picture in pictures.items():
+            found.setdefault(kind, [None] * len(comparison.rows))[number] = picture
+    if without:
+        notes.append(
+            f"pictures of {without} groups are not in this page: it holds {_PICTURE_BYTES >> 20} MiB"
+        )
+    return dict(sorted(found.items()))
+
+
+def _picture(file: Path) -> dict[str, Any]:
+    """The picture as a data URI, with its size in pixels.
+
+    Raises:
+        OSError: it cannot be read, or is no picture.
+    """
+    require_regular(file)
+    with Image.open(file) as image:
+        width, height = image.size
+    content = base64.b64encode(file.read_bytes()).decode("ascii")
+    return {"uri": f"data:image/png;base64,{content}", "width": width, "height": height}

@@ -1,0 +1,68 @@
+"""What must not stand beside each other in a table."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from zoo.metrics import METRICS, Perplexity
+from zoo.reports.comparison.runs import Run
+
+_NAMED = 2
+"""Runs that a message names for each of the things that differ."""
+
+
+def obstacles(runs: Sequence[Run], metric: str) -> list[str]:
+    """Why what the runs measured is no answer to the same question; nothing when it is.
+
+    Args:
+        runs: with results; those without any (predictions of another system) are checked item by item.
+        metric: what is to be compared.
+    """
+    measured = [run for run in runs if run.results]
+    found = _difference("test_hash (the test items)", measured, lambda results: results.get("test_hash"))
+    found += _difference(
+        f"the signature of {metric}", measured, lambda results: (results.get("signatures") or {}).get(metric)
+    )
+    if depends_on_vocabulary(metric):
+        found += _difference(
+            f"vocabulary_hash (a token of {metric} is not the same thing)",
+            measured,
+            lambda results: results.get("vocabulary_hash"),
+        )
+    return found
+
+
+def require_comparable(runs: Sequence[Run], metrics: Sequence[str]) -> None:
+    """Refuses what cannot be compared.
+
+    Raises:
+        ValueError: says all that differs, and in which runs.
+    """
+    found = list(dict.fromkeys(text for metric in metrics for text in obstacles(runs, metric)))
+    if found:
+        raise ValueError(f"these runs cannot be compared by {', '.join(metrics)}: {'; '.join(found)}")
+
+
+def depends_on_vocabulary(metric: str) -> bool:
+    """Whether a metric counts tokens, so that another vocabulary makes another question of it."""
+    return metric in ("perplexity", "loss") or METRICS.get(metric) is Perplexity
+
+
+def _difference(what: str, runs: Sequence[Run], read: Any) -> list[str]:
+    having: dict[str | None, list[Path]] = defaultdict(list)
+    for run in runs:
+        having[read(run.results)].append(run.path)
+    if len(having) < 2:
+        return []
+    remedy = " (`zoo test RUN` writes results that have it)" if None in having else ""
+    return [f"{what} differs: {_those(having)}{remedy}"]
+
+
+def _those(having: Mapping[str | None, Sequence[Path]]) -> str:
+    parts = []
+    for value, paths in having.items():
+        more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+        shown = "none" if value is None else value if "|" in value else value[:12]
+        parts.append(f"{shown} in {', '.join(map(str, paths[:_NAMED]))}{more}")
+    return ", but ".join(parts)

@@ -1,0 +1,210 @@
+"""Which runs there are to compare, and which of them cannot be: a damaged one stops no comparison."""
+
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeGuard
+
+from zoo.core.reading import read_json
+from zoo.runs.status import State, StatusFile
+from zoo.sweeps.record import RECORD, read_sweep
+from zoo.training.checkpoint import nearest
+
+_RESULTS, _STATUS, _PREDICTIONS = "results.json", "status.json", "predictions.jsonl"
+_NOT_RESULTS = ("sweep.json", "optimization_results.json", "faults.json")
+_NEEDED = {"config_hash": str, "test": dict, "seed": int}
+_KINDS: dict[str, type] = {
+    **_NEEDED,
+    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash"), str),
+    **dict.fromkeys(("signatures", "checkpoint", "per_second", "machine", "versions"), dict),
+    "overrides": list,
+}
+"""What results.json must hold where a comparison reads it; what is not needed may be null, or not there."""
+_LARGEST = sys.float_info.max**0.2
+"""Tests over seeds take the fourth power of a number; that of a larger one would be none any more."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run, or a file that speaks for one.
+
+    Attributes:
+        path: a run's folder, a kept results file, or predictions of any system.
+        state: what became of it.
+        left_out: why it is no part of the comparison; None when it is.
+        results: what it measured; empty for predictions alone.
+        overrides: what was typed for it.
+        scored: what predictions without results were found to be worth, by split and metric.
+    """
+
+    path: Path
+    state: str
+    left_out: str | None = None
+    results: Mapping[str, Any] = field(default_factory=dict)
+    overrides: tuple[str, ...] = ()
+    scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def seed(self) -> int | None:
+        """Of the run; None when unknown."""
+        return self.results.get("seed")
+
+    @property
+    def predictions(self) -> Path | None:
+        """Its predictions.jsonl, where there is one."""
+        path = self.path if self.path.suffix == ".jsonl" else self.path / _PREDICTIONS
+        return path if path.is_file() else None
+
+    @property
+    def splits(self) -> list[str]:
+        """The test splits of its results."""
+        return [name for name, part in self.results.items() if name.startswith("test") and _is_part(part)]
+
+    def measured(self, split: str) -> Mapping[str, float]:
+        """Every metric of a split."""
+        return self.results.get(split) or self.scored.get(split) or {}
+
+    def value(self, split: str, metric: str) -> float | None:
+        """What it measured; None when it did not, or when that is no number of which a mean can be taken."""
+        value = self.measured(split).get(metric)
+        return float(value) if is_number(value) else None
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a mean can be taken of it: it is finite, and not so large that its powers are not."""
+    return isinstance(value, int | float) and abs(value) <= _LARGEST  # which NaN is not either
+
+
+class _NotTested(ValueError):
+    """A run that was trained with `test=false`."""
+
+
+def find_runs(paths: Sequence[Path]) -> list[Run]:
+    """Every run that is named or lies below a named folder, once, in that order.
+
+    Args:
+        paths: runs, sweeps, folders of many, kept `results/*.json`, or `predictions.jsonl` files.
+
+    Raises:
+        ValueError: a path does not exist, or holds no run.
+    """
+    found: dict[Path, Run] = {}
+    for path in paths:
+        if not os.path.exists(path):  # unlike `Path.exists`, for names of any length
+            raise ValueError(f"{path} does not exist{nearest(path)}")
+        below = list(_below(path))
+        if not below:
+            raise ValueError(f"{path} holds no run: neither {_STATUS} nor {_RESULTS} lies in or below it")
+        for one in below:
+            if one.resolve() not in found:
+                found[one.resolve()] = _read(one)
+    return list(found.values())
+
+
+def _below(path: Path) -> Iterator[Path]:
+    if path.is_file() or (path / _PREDICTIONS).is_file():
+        yield path
+        return
+    for folder, folders, files in os.walk(path):
+        if RECORD in files:
+            yield from _gone(Path(folder))
+        if _STATUS in files or _RESULTS in files:
+            yield Path(folder)
+            folders.clear()  # what lies in a run belongs to it
+            continue
+        folders.sort()
+        for name in sorted(files):
+            if name.endswith(".json") and name not in _NOT_RESULTS and _is_kept(Path(folder, name)):
+                yield Path(folder, name)
+
+
+def _gone(sweep: Path) -> Iterator[Path]:
+    """Jobs of a sweep whose folders are gone: a mean over the other seeds must not pass for one over all."""
+    try:
+        jobs = read_sweep(sweep).jobs
+    except ValueError:  # the runs that are there speak for themselves
+        return
+    yield from (job.folder for job in jobs if not job.folder.exists())
+
+
+def _is_kept(path: Path) -> bool:
+    """Whether a JSON file among others is the results of a run; other JSON is somebody else's."""
+    try:
+        content = read_json(path)
+    except (OSError, ValueError):
+        return False
+    return isinstance(content, dict) and "config_hash" in content and "test" in content
+
+
+def _read(path: Path) -> Run:
+    try:
+        if not path.exists():
+            return Run(path, "gone", f"its folder is gone, a job by {path.parent / RECORD}")
+        if path.is_file():
+            return _read_file(path)
+        state, overrides = State.FINISHED, tuple[str, ...]()
+        if (path / _STATUS).is_file():
+            status = StatusFile(path).read()
+            state, overrides = status.state, tuple(map(str, status.overrides))
+            if state is not State.FINISHED:
+                reason = str(status.exception or "").partition("\n")[0]
+                verb = "was" if state is State.KILLED else "is"
+                return Run(path, state, reason or f"it {verb} {state}", {}, overrides)
+        if (path / _RESULTS).is_file():
+            try:
+                return Run(path, state, None, _results(path / _RESULTS), overrides)
+            except _NotTested as error:
+                return Run(path, state, str(error), {}, overrides)
+        if (path / _STATUS).is_file():
+            return Run(path, state, f"it was not tested: there is no {_RESULTS}", {}, overrides)
+        return Run(path, "predictions")
+    except (OSError, ValueError, TypeError, OverflowError) as error:
+        return Run(path, "unreadable", " ".join(str(error).split()))
+
+
+def _read_file(path: Path) -> Run:
+    if path.suffix == ".jsonl":
+        return Run(path, "predictions")
+    results = _results(path)
+    return Run(path, State.FINISHED, None, results, tuple(map(str, results.get("overrides") or ())))
+
+
+def _results(path: Path) -> dict[str, Any]:
+    """Reads results.json.
+
+    Raises:
+        ValueError: it is not one of ours; the message says why.
+        _NotTested: it is, but its test was left for later.
+    """
+    results = read_json(path, parse_int=_integer)
+    if not isinstance(results, dict):
+        raise ValueError(f"{path} is not the results of a run: an object is needed")
+    if "val" in results and "test" not in results:
+        raise _NotTested(f"it was not tested: `zoo test {path.parent}` does that")
+    for key, kind in _KINDS.items():
+        value = results.get(key)
+        if type(value) is not kind and (key in _NEEDED or value is not None):  # true is no seed
+            what = f"got {value!r}" if key in results else "there is none"
+            raise ValueError(f"{path} is not the results of a run: {key!r} must be {kind.__name__}, {what}")
+    for split, values in results.items():
+        if split.startswith("test") and _is_part(values):
+            for name, value in values.items():
+                if isinstance(value, bool) or not isinstance(value, int | float):
+                    raise ValueError(f"{path}: {split}/{name} must be a number, got {value!r}")
+    for name, signature in (results.get("signatures") or {}).items():
+        if not isinstance(signature, str):
+            raise ValueError(f"{path}: signatures/{name} must be str, got {signature!r}")
+    return results
+
+
+def _integer(digits: str) -> int | float:
+    """As JSON's other numbers are read: one that is too large for a float is infinite."""
+    value = int(digits)
+    return value if abs(value) < 2**63 else float(digits)
+
+
+def _is_part(values: object) -> bool:
+    """Whether a part of the results holds metrics."""
+    return isinstance(values, dict)

@@ -1,0 +1,1 @@
+"""Processes, devices, memory, signals and compilation."""

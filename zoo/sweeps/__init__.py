@@ -1,0 +1,1 @@
+"""Many runs: launching, records, tables, SLURM, Optuna."""

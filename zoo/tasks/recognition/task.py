@@ -1,0 +1,229 @@
+"""Recognition: any network that says what an image shows, after a few glimpses or at once."""
+
+from collections.abc import Callable
+from typing import Protocol, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torchmetrics import MeanMetric, Metric
+
+from zoo.attention import LocationPolicy, Reinforce, reward_to_go
+from zoo.core.batch import ImageBatch
+from zoo.core.spec import DataSpec
+from zoo.metrics import Error
+from zoo.networks.ram import Recognised
+from zoo.tasks.glimpse_path import GlimpsePath
+from zoo.tasks.policy_gradient import (
+    CollapseAlarm,
+    ReinforceParts,
+    check_reinforce,
+    location_terms,
+    saturated,
+)
+from zoo.tasks.task import Scores, Task
+
+
+class RecognitionNetwork(Protocol):
+    """What the task asks of a network; with a `LocationPolicy` that learns also `hidden_size`."""
+
+    hidden_size: int
+
+    def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
+        """See `RecurrentAttentionModel`."""
+
+
+class RecognitionScores(Scores):
+    """The metrics of one split.
+
+    `error` is that of the most likely locations. Averages over sampled ones can hide a policy that has
+    learned little, so they stand beside it under names of their own.
+
+    Args:
+        samples: numbers of sampled episodes whose probabilities are averaged, each an error of its own.
+        glimpses: whether the network looks at places at all.
+    """
+
+    def __init__(self, samples: tuple[int, ...], *, glimpses: bool) -> None:
+        super().__init__()
+        self.samples = samples if glimpses else ()
+        names = [self.name(number) for number in self.samples]
+        self.errors = nn.ModuleDict({name: Error() for name in ("error", *names)})
+        self.loss = MeanMetric()
+        self.saturation = MeanMetric() if glimpses else None
+
+    @staticmethod
+    def name(samples: int) -> str:
+        """Of the error with so many samples."""
+        return f"error_{samples}_sample{'s' if samples > 1 else ''}"
+
+    def compute(self) -> dict[str, Tensor]:
+        """See `Scores`."""
+        metrics = {name: cast(Metric, metric) for name, metric in self.errors.items()}
+        metrics["loss"] = self.loss
+        if self.saturation is not None:
+            metrics["saturation"] = self.saturation
+        values = {name: metric.compute() for name, metric in metrics.items()}
+        for metric in metrics.values():
+            metric.reset()
+        return values
+
+
+class RecognitionTask(Task):
+    """Trains by cross-entropy, and what chooses locations by REINFORCE (Mnih et al. 2014, section 3.2).
+
+    The reward is 1 for a right answer at the end of an episode. Cross-entropy trains on the same sampled
+    episodes: the hybrid loss.
+
+    Args:
+        network: built for `spec`.
+        spec: the images and their classes.
+        optimizer: completed here with the parameters.
+        scheduler: completed here with the optimizer; None for a constant rate.
+        episodes: M, sampled with each training image, where the network's policy samples.
+        reinforce: used only when the network's policy learns.
+        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+
+    Raises:
+        ValueError: there is no episode, the discount is no share, or the weight is not above 0.
+    """
+
+    batch_type = ImageBatch
+    validated = ("error", "error_1_sample", "loss", "saturation")
+    telling = ("error", "loss")
+
+    def __init__(
+        self,
+        *,
+        network: nn.Module,
+        spec: DataSpec,
+        optimizer: Callable[..., Optimizer],
+        scheduler: Callable[..., LRScheduler | ReduceLROnPlateau] | None,
+        episodes: int,
+        reinforce: ReinforceParts,
+        monitor: str,
+    ) -> None:
+        super().__init__(optimizer=optimizer, scheduler=scheduler, monitor=monitor)
+        if episodes < 1:
+            raise ValueError(f"episodes must be at least 1, got {episodes}")
+        check_reinforce(reinforce)
+        self.network: RecognitionNetwork = network  # type: ignore[assignment]
+        self.spec, self.classes = spec, spec.images.classes
+        self.episodes = episodes
+        self.policy = next((part for part in network.modules() if isinstance(part, LocationPolicy)), None)
+        self._samples = self.policy is not None and self.policy.samples
+        self.reinforce: Reinforce | None = None
+        if self.policy is not None and self.policy.learned:
+            self.reinforce = Reinforce(baseline=reinforce["baseline"](state_size=self.network.hidden_size))
+            self.weight, self.discount = reinforce["weight"], reinforce["discount"]
+        self._alarm = CollapseAlarm()
+
+    # Training
+
+    def loss_of(self, batch: ImageBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        """The hybrid loss of M sampled episodes with each image."""
+        episodes = self.episodes if self._samples else 1  # which has the same gradient
+        recognised = self.network.recognise(batch.images, episodes=episodes, sample=True)
+        logits = recognised.logits.flatten(0, 1)
+        labels = batch.labels.repeat_interleave(recognised.logits.shape[1])
+        loss = F.cross_entropy(logits, labels)
+        terms = {"cross_entropy": loss}
+        if self.reinforce is not None:
+            terms |= self._reinforce_terms(self.reinforce, recognised, logits.argmax(-1) == labels)
+            loss = loss + self.weight * terms.pop("reinforce_loss")
+        return loss, terms
+
+    def _reinforce_terms(
+        self, reinforce: Reinforce, recognised: Recognised, right: Tensor
+    ) -> dict[str, Tensor]:
+        """Rewards the locations of episodes that ended well.
+
+        Args:
+            reinforce: the estimator.
+            recognised: of B images, M episodes each.
+            right: `(B M,)`.
+        """
+        reward = F.pad(right[:, None].float(), (len(recognised.glimpses) - 1, 0))  # at the end
+        terms = location_terms(reinforce, recognised.glimpses, reward_to_go(reward, self.discount))
+        self._alarm.saw(terms["saturation"])
+        return {"reinforce_loss": terms.pop("loss"), **terms}
+
+    def on_train_epoch_end(self) -> None:
+        """Raises the alarm when the policy has collapsed."""
+        self._alarm.end_epoch(self.current_epoch)
+
+    # Evaluation
+
+    def new_scores(self, split: str) -> RecognitionScores:
+        """See `Task`; ten samples are ten times the work, so validations do without."""
+        return RecognitionScores((1,) if split == "val" else (1, 10), glimpses=self.policy is not None)
+
+    def _evaluate(self, split: str, batch: ImageBatch) -> None:
+        scores = cast(RecognitionScores, self.scores[split])
+        recognised = self.network.recognise(batch.images)
+        log_probs = recognised.logits[:, 0].float().log_softmax(-1)
+        best, classes = log_probs.max(-1)
+        scores.loss.update(F.nll_loss(log_probs, batch.labels, reduction="none"))
+        cast(Error, scores.errors["error"]).update((classes != batch.labels).float())
+        for samples in scores.samples:
+            found = classes
+            if self._samples:
+                sampled = self.network.recognise(batch.images, episodes=samples, sample=True)
+                found = sampled.logits.float().softmax(-1).mean(1).argmax(-1)
+            cast(Error, scores.errors[scores.name(samples)]).update((found != batch.labels).float())
+        looks = [glimpsed.look for glimpsed in recognised.glimpses]
+        if scores.saturation is not None:
+            scores.saturation.update(saturated(torch.stack([look.mean for look in looks])), len(batch.index))
+        locations = torch.stack([look.location[:, 0] for look in looks], 1).tolist() if looks else None
+        self.predictions[split] += [
+            {
+                "id": index,
+                "input": name,
+                "references": [self.classes[label]],
+                "prediction": self.classes[found],
+                "score": score,
+                "finished": True,
+                **({"locations": locations[row]} if locations else {}),
+            }
+            for row, (index, name, label, found, score) in enumerate(
+                zip(
+                    batch.index.tolist(),
+                    batch.names,
+                    batch.labels.tolist(),
+                    classes.tolist(),
+                    best.tolist(),
+                    strict=True,
+                )
+            )
+        ]
+
+    @torch.no_grad()
+    def paths(self, images: Tensor, labels: Tensor | None = None) -> list[GlimpsePath]:
+        """What the agent does with images, looking at the most likely places.
+
+        Args:
+            images: `(B, C, H, W)` in [0, 1].
+            labels: `(B,)`, where they are known.
+
+        Raises:
+            ValueError: the network sees whole images.
+        """
+        if self.policy is None:
+            raise ValueError("a model that sees whole images takes no glimpses")
+        recognised = self.network.recognise(images.to(self.device))
+        best, classes = recognised.logits[:, 0].float().softmax(-1).max(-1)
+        locations = torch.stack([glimpsed.look.location[:, 0] for glimpsed in recognised.glimpses], 1)
+        glimpses = torch.stack([glimpsed.glimpse[:, 0] for glimpsed in recognised.glimpses], 1)
+        return [
+            GlimpsePath(
+                image=image,
+                locations=locations[row].float().cpu(),
+                glimpses=glimpses[row].float().cpu(),
+                label=None if labels is None else self.classes[int(labels[row])],
+                prediction=self.classes[int(classes[row])],
+                probability=float(best[row]),
+            )
+            for row, image in enumerate(images.float().cpu())
+        ]

@@ -1,0 +1,115 @@
+"""Catch: a ball falls and bounces, a paddle at the bottom shall be where it comes down.
+
+The environment of the recurrent attention model's dynamic setting (Mnih et al. 2014, section 4.2).
+"""
+
+import torch
+from torch import Tensor
+
+from zoo.core.batch import CatchBatch, CatchRules
+
+
+def new_game(rules: CatchRules, balls: int, seed: int) -> CatchBatch:
+    """One game, as likely as any other.
+
+    Args:
+        rules: of the game.
+        balls: in it, one after the other.
+        seed: says which.
+    """
+    generator = torch.Generator().manual_seed(seed)
+
+    def below(bound: int, number: int) -> Tensor:
+        return torch.randint(bound, (1, number), generator=generator)
+
+    size, ball = rules
+    return CatchBatch(
+        index=torch.tensor([seed]),
+        paddle=below(size - 2 * ball + 1, 1)[:, 0],
+        columns=below(size - ball + 1, balls),
+        drifts=below(2 * ball + 1, balls) - ball,
+        names=[f"game {seed}"],
+        rules=rules,
+    )
+
+
+class Catch:
+    """Many games at once, each on a board of its own.
+
+    The unit is the ball's side b. In a step a ball of b x b pixels falls b rows, and a paddle of 2b columns
+    and b rows at the bottom moves b columns or none. A ball drifts sideways at its own speed and bounces off
+    the walls. When it reaches the paddle's rows it is caught if it shares a column with it; the paddle moves
+    first. The next ball begins at the top at once, until none is left.
+
+    Where this leaves the paper: there the board has 24 x 24 pixels, a ball is one pixel, and a game is one
+    ball. `size=24`, `ball=1` and one ball in a game give that one.
+
+    Attributes:
+        steps: of a whole game.
+        paddle: `(N,)` the column of each paddle's left edge.
+        row, column, drift: the ball's; all balls fall alike, so the row is one number, the others are `(N,)`.
+
+    Args:
+        batch: how N games of n balls begin.
+    """
+
+    def __init__(self, batch: CatchBatch) -> None:
+        self.size, self.ball = batch.rules
+        self._balls = list(zip(batch.columns.unbind(1), batch.drifts.unbind(1), strict=True))
+        self.paddle = batch.paddle
+        self.steps = len(self._balls) * (self.size // self.ball - 1)
+        self._number = 0
+        self._pixels = torch.arange(self.size, device=batch.paddle.device)
+        self._begin_ball()
+
+    def _begin_ball(self) -> None:
+        self.row = 0
+        self.column, self.drift = self._balls[self._number]
+
+    def observe(self) -> Tensor:
+        """The boards, `(N, 1, size, size)` in {0, 1}: ball and paddle on an empty ground.
+
+        They have torch's default dtype, which a training in float64 sets.
+        """
+        falling = self._covers(self.row)[:, None] & self._covers(self.column, self.ball)[:, None]
+        bottom, paddle = self._covers(self.size - self.ball), self._covers(self.paddle, 2 * self.ball)
+        board = falling | bottom[:, None] & paddle[:, None]
+        return board[:, None].to(torch.get_default_dtype())
+
+    def _covers(self, first: int | Tensor, width: int | None = None) -> Tensor:
+        """Which of an axis's pixels are the `width` (else b) from `first` on, `(size,)`; of N `(N, size)`."""
+        first = first[:, None] if isinstance(first, Tensor) else first
+        return (self._pixels >= first) & (self._pixels < first + (width or self.ball))
+
+    def act(self, actions: Tensor) -> Tensor:
+        """Moves the paddles, then the balls.
+
+        Args:
+            actions: `(N,)` int64, numbers of `zoo.core.batch.CATCH_ACTIONS`.
+
+        Returns:
+            `(N,)` float32, the rewards: 1 where a ball was caught in this step.
+
+        Raises:
+            ValueError: the games are over.
+        """
+        if self._number == len(self._balls):
+            raise ValueError(f"the games are over: they have {self.steps} steps")
+        self.paddle = (self.paddle + (actions - 1) * self.ball).clamp(0, self.size - 2 * self.ball)
+        self.row += self.ball
+        self._drift()
+        if self.row + self.ball < self.size:
+            return torch.zeros_like(self.paddle, dtype=torch.float32)
+        caught = (self.column + self.ball > self.paddle) & (self.column < self.paddle + 2 * self.ball)
+        self._number += 1
+        if self._number < len(self._balls):
+            self._begin_ball()
+        return caught.float()
+
+    def _drift(self) -> None:
+        """Moves the balls sideways, reflected by the walls."""
+        last = self.size - self.ball
+        there = self.column + self.drift
+        within = last - (last - there.abs()).abs()  # beyond a wall as far as it went behind it
+        self.drift = torch.where(within == there, self.drift, -self.drift)
+        self.column = within

@@ -1,0 +1,358 @@
+"""Translation: any network that encodes a source and writes a target one token at a time."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, Protocol, cast
+
+import torch
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torchmetrics import Metric
+
+from zoo.core.batch import Padded, TranslationBatch, batches_of_like_length, decoder_pair
+from zoo.core.spec import DataSpec
+from zoo.core.text import TextCodec
+from zoo.decoding import Hypothesis
+from zoo.kernels.noise import keyed
+from zoo.metrics import (
+    AlignmentAccuracy,
+    AlignmentEntropy,
+    AlignmentSharpness,
+    CorpusScore,
+    Coverage,
+    Perplexity,
+    coverage_metrics,
+    text_metrics,
+)
+from zoo.tasks.task import Scores
+from zoo.tasks.translation.unknown_words import copied_words
+from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask
+
+
+class EncoderDecoder(Writer, Protocol):
+    """What the task asks of a network.
+
+    One with several heads also has `attention_maps(source, inputs)`, see `zoo/networks/transformer.py`.
+    """
+
+    def encode(self, source: Padded) -> Any:
+        """Everything that depends on the source alone."""
+
+
+_BATCH_TOKENS = 4096  # source tokens, padding included, that are translated at a time: what bounds the memory
+
+
+class Translation(NamedTuple):
+    """One translation of one sentence.
+
+    Attributes:
+        text: detokenised.
+        score: what the search ranked by.
+        finished: False when the length limit cut it off.
+        source_tokens: `K` tokens, `</s>` last.
+        tokens: `T` target tokens, `</s>` last when finished.
+        weights: `(T, K)` attention weights on the CPU, row t read while token t was being written; None
+            without attention, or when they were not asked for.
+        unread: tokens at the source's end that were left out, being more than the model reads.
+        ids: those of `tokens`.
+    """
+
+    text: str
+    score: float
+    finished: bool
+    source_tokens: list[str]
+    tokens: list[str]
+    weights: Tensor | None
+    unread: int = 0
+    ids: Sequence[int] = ()
+
+
+class HeadMaps(NamedTuple):
+    """What all heads attended to in one sentence, in one kind of attention.
+
+    Attributes:
+        weights: `(L, h, Q, K)` on the CPU: layers, heads, rows that read, columns that are read.
+        queries: Q tokens, each target token in the step that wrote it.
+        keys: K tokens; of the target those that are read, `<s>` first.
+    """
+
+    weights: Tensor
+    queries: list[str]
+    keys: list[str]
+
+
+class TranslationScores(Scores):
+    """The metrics of one split.
+
+    Args:
+        spec: the data; a side without a language is not scored as language.
+    """
+
+    def __init__(self, spec: DataSpec) -> None:
+        super().__init__()
+        assert spec.source is not None
+        assert spec.target is not None
+        both = spec.source.language and spec.target.language
+        self.text = nn.ModuleDict(text_metrics(spec.target.language))
+        self.coverage = nn.ModuleDict(coverage_metrics() if both else {})
+        self.teacher_forced, self.alignment_accuracy = Perplexity(), AlignmentAccuracy()
+        self.alignment_entropy, self.alignment_sharpness = AlignmentEntropy(), AlignmentSharpness()
+
+    @property
+    def signatures(self) -> dict[str, str]:
+        """How corpus scores were computed, in sacreBLEU's words, and of how many items coverages are."""
+        metrics = {**self.named, **self.coverage}
+        return {
+            name: metric.signature
+            for name, metric in metrics.items()
+            if isinstance(metric, CorpusScore | Coverage)
+        }
+
+    @property
+    def named(self) -> dict[str, Metric]:
+        """The metrics of text, by name."""
+        return {name: cast(Metric, metric) for name, metric in self.text.items()}
+
+    def update_attention(self, hypotheses: Sequence[Hypothesis], source: Padded) -> None:
+        """Adds what was attended to while a batch's hypotheses were written, if anything could be."""
+        maps = [hypothesis.weights for hypothesis in hypotheses if hypothesis.weights is not None]
+        if maps:
+            keys = source.lengths.cpu().repeat_interleave(torch.tensor([len(rows) for rows in maps]))
+            rows = torch.cat(maps)
+            self.alignment_entropy.update(rows, keys)
+            self.alignment_sharpness.update(rows, keys)
+
+    def compute(self) -> dict[str, Tensor]:
+        """The values of a whole split; the next one starts from nothing."""
+        values = {name: metric.compute() for name, metric in self.named.items()}
+        covered = {name: cast(Metric, metric).compute() for name, metric in self.coverage.items()}
+        values |= {name: value for name, value in covered.items() if not value.isnan()}
+        values |= {f"tf_{name}": value for name, value in self.teacher_forced.compute().items()}
+        if self.alignment_accuracy.update_called:
+            values["alignment_accuracy"] = self.alignment_accuracy.compute()
+        if self.alignment_entropy.update_called:
+            entropies = self.alignment_entropy.compute()
+            values |= {f"alignment_{name}": value for name, value in entropies.items()}
+            values["alignment_sharpness"] = self.alignment_sharpness.compute()
+        for metric in self.modules():
+            if isinstance(metric, Metric):
+                metric.reset()
+        return values
+
+
+class TranslationTask(WritingTask):
+    """Translates sentences; `WritingTask` says how that is trained, validated and tested.
+
+    Args:
+        network: built for `spec`.
+        spec: the data's vocabularies.
+        optimizer: see `WritingTask`, as for all that follow.
+        scheduler: see there.
+        decoding: see there.
+        label_smoothing: see there.
+        reinforce: see there.
+        monitor: see there.
+        replace_unknown: lets the search write `<unk>`, and puts the source word that was looked at most in
+            its place (Luong et al. 2015, section 4.1); for vocabularies of whole words, with attention.
+            Otherwise no search writes `<unk>`; the paper's do, and leave it in the text.
+
+    Raises:
+        ValueError: a number is out of its range.
+    """
+
+    network: EncoderDecoder
+    batch_type = TranslationBatch
+    validated = (
+        *("bleu", "bleu_tok_lc", "chrf", "exact_match", "number_coverage", "name_coverage"),
+        *("alignment_accuracy", "alignment_entropy", "alignment_normalised_entropy", "alignment_sharpness"),
+        *("tf_loss", "tf_perplexity"),
+    )
+    telling = ("chrf", "bleu", "exact_match", "tf_perplexity")
+
+    def __init__(
+        self,
+        *,
+        network: nn.Module,
+        spec: DataSpec,
+        optimizer: Callable[..., Optimizer],
+        scheduler: Callable[..., LRScheduler | ReduceLROnPlateau] | None,
+        decoding: Search,
+        label_smoothing: float,
+        reinforce: ReinforceParts | None,
+        monitor: str,
+        replace_unknown: bool = False,
+    ) -> None:
+        assert spec.source is not None  # the network refuses such a spec
+        assert spec.target is not None
+        super().__init__(
+            network=network,
+            target=spec.target,
+            optimizer=optimizer,
+            scheduler=scheduler,
+            decoding=decoding,
+            label_smoothing=label_smoothing,
+            reinforce=reinforce,
+            monitor=monitor,
+        )
+        self.spec, self.source_codec = spec, TextCodec(spec.source)
+        self.replace_unknown = replace_unknown
+
+    def loss_of(self, batch: TranslationBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
+        inputs, labels = decoder_pair(batch.target)
+        return self._loss(self.network.decode(self.network.encode(batch.source), inputs), labels)
+
+    # Evaluation
+
+    def new_scores(self, split: str) -> TranslationScores:
+        """See `Task`."""
+        return TranslationScores(self.spec)
+
+    def _evaluate(self, split: str, batch: TranslationBatch) -> None:
+        scores = cast(TranslationScores, self.scores[split])
+        # As long as in training, with BOS: some networks read no more. What is scored below stays whole.
+        inputs, labels = decoder_pair(batch.target.beginning(self.target.maximum_length + 1))
+        memory = self.network.encode(batch.source)
+        nll = self._cross_entropy(self.network.decode(memory, inputs).features, labels)
+        scores.teacher_forced.update(nll, labels.lengths.sum())
+        best = [hypotheses[0] for hypotheses in self._search(self._search_of(split), batch.source, memory)]
+        texts = [
+            self._text(hypothesis, raw, length)
+            for hypothesis, raw, length in zip(
+                best, batch.source_text, batch.source.lengths.tolist(), strict=True
+            )
+        ]
+        references = [[reference] for reference in batch.target_text]
+        for metric in scores.named.values():
+            metric.update(texts, references)
+        for coverage in scores.coverage.values():
+            cast(Coverage, coverage).update(texts, references, batch.source_text)
+        scores.update_attention(best, batch.source)
+        if batch.alignment is not None:
+            for hypothesis, gold in zip(best, batch.alignment, strict=True):
+                if hypothesis.weights is not None:
+                    scores.alignment_accuracy.update(hypothesis.weights, gold)
+        self._keep_predictions(split, batch.index, batch.source_text, references, texts, best)
+
+    # Search
+
+    def _search(
+        self, search: Search, source: Padded, memory: Any, *, weights: bool = True
+    ) -> list[list[Hypothesis]]:
+        """Limits every sentence by its own length, so that a result never depends on its batch."""
+        return self._write(
+            search,
+            memory,
+            (2 * source.lengths + 10).clamp(max=self.target.maximum_length),
+            weights=weights or self.replace_unknown,
+            write_unknown=self.replace_unknown,
+        )
+
+    @torch.no_grad()  # in inference mode autocast would cast all weights again at every step
+    def translate(
+        self,
+        texts: list[str],
+        search: Search | None = None,
+        batch_size: int = 64,
+        *,
+        weights: bool = True,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Translation]]:
+        """Translates raw sentences, in batches of like length.
+
+        Of a sentence longer than those that the model was made for, only the beginning is read, as in the
+        test; its translations say so.
+
+        Args:
+            texts: raw sentences.
+            search: the configured one by default.
+            batch_size: most sentences at a time; fewer where they are long.
+            weights: whether translations keep what was attended to, which for many sentences is a lot.
+            progress: is told after each batch how many sentences that were.
+
+        Returns:
+            Each sentence's translations, best first, in the order of the texts.
+        """
+        encoded, unread = [], []
+        for text in texts:  # one at a time: of a long one only the beginning is kept
+            ids, left_out = self.source_codec.encode_beginning(text)
+            encoded.append(ids)
+            unread.append(left_out)
+        found: dict[int, list[Translation]] = {}
+        for numbers in batches_of_like_length([len(ids) for ids in encoded], batch_size, _BATCH_TOKENS):
+            padded = self.source_codec.pad([encoded[number] for number in numbers])
+            source = Padded(padded.ids.to(self.device), padded.lengths.to(self.device))
+            with keyed(torch.zeros_like(source.lengths)):  # so that answers repeat
+                memory = self.network.encode(source)
+                hypotheses = self._search(search or self.decoding, source, memory, weights=weights)
+            for number, candidates in zip(numbers, hypotheses, strict=True):
+                found[number] = [
+                    self._describe(texts[number], encoded[number], candidate, weights=weights)._replace(
+                        unread=unread[number]
+                    )
+                    for candidate in candidates
+                ]
+            if progress is not None:
+                progress(len(numbers))
+        return [found[number] for number in range(len(texts))]
+
+    @torch.no_grad()
+    def attention_maps(
+        self, texts: Sequence[str], translations: Sequence[Translation]
+    ) -> list[dict[str, HeadMaps]]:
+        """What every head of every layer attends to while translations are read, all in one pass.
+
+        Args:
+            texts: raw sentences.
+            translations: one of each, as `translate` gave it.
+
+        Returns:
+            Each sentence's `encoder`, `decoder` and `cross` attention; nothing for a network without heads.
+        """
+        find = getattr(self.network, "attention_maps", None)
+        if find is None or not texts:
+            return [{} for _ in texts]
+        sources = self.source_codec.pad([self.source_codec.encode_beginning(text)[0] for text in texts])
+        bos = self.target.bos
+        inputs = self.target_codec.pad([[bos, *translation.ids[:-1]] for translation in translations])
+        maps = find(
+            *(Padded(side.ids.to(self.device), side.lengths.to(self.device)) for side in (sources, inputs))
+        )
+        found = []
+        for number, translation in enumerate(translations):
+            source, target = translation.source_tokens, translation.tokens
+            read = self.target_codec.tokens(inputs.ids[number, : len(target)].tolist())
+            sides = {"encoder": (source, source), "decoder": (target, read), "cross": (target, source)}
+            found.append(
+                {
+                    kind: HeadMaps(
+                        torch.stack([layer[number, :, : len(queries), : len(keys)] for layer in maps[kind]])
+                        .float()
+                        .cpu(),
+                        queries,
+                        keys,
+                    )
+                    for kind, (queries, keys) in sides.items()
+                }
+            )
+        return found
+
+    def _text(self, hypothesis: Hypothesis, raw: str, length: int) -> str:
+        """The text of a hypothesis for a raw source, of which the model read `length` tokens."""
+        ids, unknown = hypothesis.ids, self.target.unk
+        if not self.replace_unknown or hypothesis.weights is None or unknown not in ids:
+            return self.target_codec.decode(ids)
+        words = self.source_codec.words(raw)[: length - 1]  # the last is EOS, also of a source that was cut
+        return self.target_codec.decode_with(ids, copied_words(ids, unknown, hypothesis.weights, words))
+
+    def _describe(self, raw: str, source: list[int], hypothesis: Hypothesis, *, weights: bool) -> Translation:
+        kept = hypothesis.weights if weights else None
+        return Translation(
+            text=self._text(hypothesis, raw, len(source)),
+            score=hypothesis.score,
+            finished=hypothesis.finished,
+            source_tokens=self.source_codec.tokens(source),
+            tokens=self.target_codec.tokens(hypothesis.ids),
+            weights=None if kept is None else kept[:, : len(source)].float(),
+            ids=hypothesis.ids,
+        )

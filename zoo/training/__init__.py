@@ -1,0 +1,1 @@
+"""What a run does besides learning: callbacks, schedules, checkpoints."""

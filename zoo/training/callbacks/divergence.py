@@ -1,0 +1,129 @@
+"""Stops a run whose numbers are no longer numbers, before it saves them."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import lightning.pytorch as pl
+import torch
+from lightning.pytorch import Callback
+from torch import Tensor
+
+from zoo.core.batch import TranslationBatch
+
+_SHOWN = 20
+"""Items that a message names; `Diverged.items` has all."""
+
+
+class Diverged(RuntimeError):
+    """The loss or the weights became NaN, infinite, or absurdly large.
+
+    Attributes:
+        step: the training step after which this was so.
+        items: positions in the data of the batch of that step.
+    """
+
+    def __init__(self, what: str, step: int, items: Sequence[int] = ()) -> None:
+        shown = ", ".join(str(item) for item in items[:_SHOWN])
+        more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
+        batch = f", on the batch of training items {shown}{more}" if items else ""
+        super().__init__(
+            f"training diverged: {what} at step {step}{batch}; the last checkpoint is from before. "
+            "Try a lower learning rate, a longer warm-up or tighter gradient clipping"
+        )
+        self.step, self.items = step, list(items)
+
+
+class _Flag(NamedTuple):
+    step: int
+    loss: Tensor
+    items: Tensor | None
+    copied: torch.cuda.Event | None
+
+
+class DivergenceGuard(Callback):
+    """Raises `Diverged` within one step, and lets no checkpoint be written of a state that is not finite.
+
+    The loss is copied without waiting and looked at one step later, when it has long arrived, so that the
+    device never waits for the host. Before a validation or a checkpoint it is looked at at once. Several
+    processes look at the mean of their losses, and then no message names items.
+
+    Args:
+        largest_loss: anything beyond counts as diverged, too.
+
+    Raises:
+        ValueError: the largest loss is not positive.
+    """
+
+    def __init__(self, *, largest_loss: float = 1e4) -> None:
+        if not largest_loss > 0:
+            raise ValueError(f"largest_loss must be positive, got {largest_loss}")
+        self._largest_loss = largest_loss
+        self._flag: _Flag | None = None
+        self._items: Tensor | None = None
+
+    def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Forgets another fit's flag."""
+        self._flag = self._items = None
+
+    def on_train_batch_end(
+        self,
+        trainer: pl.Trainer,
+        pl_module: pl.LightningModule,
+        outputs: Any,
+        batch: TranslationBatch,
+        batch_idx: int,
+    ) -> None:
+        """Looks at the previous step's loss and notes this step's."""
+        previous, self._items = self._flag, batch.index
+        loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
+        if loss is not None and trainer.world_size > 1:  # all end together, whoever's loss it was
+            loss = trainer.strategy.reduce(loss.detach().clone(), reduce_op="mean")
+            self._items = None
+        self._flag = None if loss is None else _raise_flag(loss, self._items, trainer.global_step)
+        _read(previous, self._largest_loss)
+
+    def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Saves the time of validating NaNs."""
+        self._read_now()
+
+    def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """The last step has no step after it."""
+        self._read_now()
+
+    def on_save_checkpoint(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
+    ) -> None:
+        """Refuses to save what is not finite: a finite loss can still have had a NaN gradient."""
+        self._read_now()
+        weights = [value for value in checkpoint["state_dict"].values() if value.is_floating_point()]
+        if not all(weight.isfinite().all() for weight in weights):
+            items = [] if self._items is None else self._items.tolist()
+            raise Diverged("weights are not finite", trainer.global_step, items)
+
+    def _read_now(self) -> None:
+        flag, self._flag = self._flag, None
+        _read(flag, self._largest_loss)
+
+
+def _raise_flag(loss: Tensor, items: Tensor | None, step: int) -> _Flag:
+    loss = loss.detach().float().sum()
+    copied = None
+    if loss.is_cuda:
+        loss = loss.to("cpu", non_blocking=True)  # into pinned memory: valid once the event has happened
+        copied = torch.cuda.Event()
+        copied.record()
+    return _Flag(step, loss, items, copied)
+
+
+def _read(flag: _Flag | None, largest_loss: float) -> None:
+    if flag is None:
+        return
+    if flag.copied is not None:
+        flag.copied.synchronize()
+    loss, items = float(flag.loss), [] if flag.items is None else flag.items.tolist()
+    if not math.isfinite(loss):
+        raise Diverged("the loss is not finite", flag.step, items)
+    if abs(loss) > largest_loss:
+        what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
+        raise Diverged(what, flag.step, items)

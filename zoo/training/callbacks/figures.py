@@ -1,0 +1,80 @@
+"""Pictures at some validations and at test: what every callback that draws has in common."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import lightning.pytorch as pl
+from lightning.pytorch import Callback
+from matplotlib.figure import Figure
+
+from zoo.core.files import write_bytes
+from zoo.figures import png
+from zoo.training.callbacks.media import log_image
+
+
+class Figures(Callback):
+    """Draws at every k-th validation and at test, into figures/ of the run's folder and into W&B.
+
+    Args:
+        folder: the run's folder.
+        every_n_validations: k.
+
+    Raises:
+        ValueError: `every_n_validations` is less than 1.
+    """
+
+    def __init__(self, *, folder: str | Path, every_n_validations: int) -> None:
+        if every_n_validations < 1:
+            raise ValueError(f"every_n_validations must be at least 1, got {every_n_validations}")
+        self._folder = Path(folder) / "figures"
+        self._every = every_n_validations
+        self._validations = 0
+
+    @abstractmethod
+    def draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> dict[str, Figure]:
+        """Figures by the key under which W&B shows them; none where there is nothing to draw.
+
+        Args:
+            trainer: of this fit or test.
+            task: has `predictions` of the split.
+            split: what is drawn.
+            when: at which step, for a title.
+        """
+
+    @staticmethod
+    def batch(trainer: pl.Trainer, split: str, items: Sequence[int]) -> Any:
+        """Items of a split by their numbers, in the precision of the fit or test."""
+        batch = trainer.datamodule.batch(split, items)  # type: ignore[attr-defined]
+        return trainer.precision_plugin.convert_input(batch)
+
+    def state_dict(self) -> dict[str, Any]:
+        """How many validations there have been."""
+        return {"validations": self._validations}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Counts on."""
+        self._validations = state_dict["validations"]
+
+    def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draws items of the validation split."""
+        if trainer.sanity_checking:
+            return
+        self._validations += 1
+        if self._validations % self._every == 0:
+            self._keep(trainer, pl_module, "val", f"step{trainer.global_step:07d}")
+
+    def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
+        """Draws items of the test split, with the weights that were tested."""
+        self._keep(trainer, pl_module, "test", "test")
+
+    def _keep(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> None:
+        if not trainer.is_global_zero:
+            return
+        with trainer.precision_plugin.forward_context():  # in which predictions were made
+            figures = self.draw(trainer, task, split, when)
+        for name, figure in figures.items():
+            file = self._folder / f"{name}_{when}.png"
+            write_bytes(file, png(figure))
+            log_image(trainer.loggers, f"{split}/{name}", file, trainer.global_step)

@@ -1,0 +1,254 @@
+"""What a checkpoint says about itself, so that it can be used alone, in a fresh process.
+
+A checkpoint is Lightning's own file and, under the key `zoo`, the configuration, the vocabularies and the
+validation metrics of that moment. It holds tensors and plain containers only.
+"""
+
+import difflib
+import os
+import pickle
+import re
+import warnings
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.core.aliases import with_current_names
+from zoo.core.reading import Unreadable, require_regular
+from zoo.core.spec import DataSpec
+from zoo.training.checkpoint_content import damage, require_usable
+from zoo.training.checkpoint_io import AtomicIO
+
+FORMAT = 1
+_BEST = Path("checkpoints") / "best.ckpt"
+_TRAINING_ONLY = ("optimizer_states", "lr_schedulers", "loops", "trained_weights")
+_PICKERS = ("BestCheckpoint", "ModelCheckpoint")
+"""Beginnings of the keys under which callbacks that pick a checkpoint keep their state, now and before."""
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that cannot be used; the message says which and why."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint that has been read.
+
+    Attributes:
+        path: the file.
+        config: the run's resolved configuration.
+        spec: the data as the model knows it.
+        state_dict: the task's weights, on the CPU.
+        step: the training step at which it was written.
+        metrics: the validation metrics of that moment.
+        monitor: the metric that picked it; None when nothing did.
+    """
+
+    path: Path
+    config: dict[str, Any]
+    spec: DataSpec
+    state_dict: dict[str, Tensor]
+    step: int
+    metrics: dict[str, float]
+    monitor: str | None
+
+    @property
+    def metric(self) -> tuple[str, float] | None:
+        """Name and value of the metric that picked this checkpoint; None when nothing did."""
+        if self.monitor is None or self.monitor not in self.metrics:
+            return None
+        return self.monitor, self.metrics[self.monitor]
+
+    def __str__(self) -> str:
+        chosen = "" if self.metric is None else f", {self.metric[0]} {self.metric[1]:.4g}"
+        return f"{self.path} (step {self.step}{chosen})"
+
+
+def require_vocabulary(data: DataSpec, trained: DataSpec) -> None:
+    """Refuses data whose ids mean other words than those a model was trained on.
+
+    Args:
+        data: the data at hand.
+        trained: the data as a checkpoint knows it.
+
+    Raises:
+        CheckpointError: the vocabularies differ.
+    """
+    if data.vocabulary_hash != trained.vocabulary_hash:
+        raise CheckpointError(
+            f"the checkpoint was trained with another vocabulary ({trained.name}, "
+            f"{trained.vocabulary_hash[:12]}) than the data has ({data.name}, {data.vocabulary_hash[:12]}): "
+            "its ids would mean other words; use the data it was trained on, or train anew"
+        )
+
+
+def contents(
+    config: Mapping[str, Any], spec: DataSpec, metrics: Mapping[str, Tensor | float] | None = None
+) -> dict[str, Any]:
+    """What belongs under the key `zoo` of a checkpoint.
+
+    Args:
+        config: the resolved configuration in plain containers.
+        spec: the data as the model knows it.
+        metrics: what is known at this moment (`trainer.callback_metrics`); the validation's are kept.
+    """
+    return {
+        "format": FORMAT,
+        "version": _own_version(),
+        "config": dict(config),
+        "spec": spec.to_dict(),
+        "metrics": {name: float(value) for name, value in (metrics or {}).items() if name.startswith("val/")},
+    }
+
+
+def _own_version() -> str:
+    try:
+        return version("attention-zoo")
+    except PackageNotFoundError:
+        return "not installed"  # the source code alone, as benchmarks/gpu.py runs it
+
+
+def find_checkpoint(run: str | Path) -> Path:
+    """The checkpoint file that a run's folder or a path to a file means.
+
+    A folder means its best checkpoint and nothing else: other weights must be asked for by their file.
+
+    Raises:
+        CheckpointError: there is none; the message says what is there.
+    """
+    path = Path(run).expanduser()
+    if path.is_dir():
+        if (path / _BEST).exists():  # what is no file is named as such when it is read
+            return path / _BEST
+        others = sorted(str(file.relative_to(path)) for file in path.rglob("*.ckpt"))
+        found = f"it has {', '.join(others)}: name the file to use it" if others else "it has none at all"
+        raise CheckpointError(f"{path} has no {_BEST.as_posix()}; {found}")
+    if not path.exists():
+        raise CheckpointError(f"{path} does not exist{nearest(path)}")
+    return path
+
+
+def nearest(path: Path) -> str:
+    """`; did you mean X?` for a path that does not exist, or nothing."""
+    existing, wrong = path.absolute(), ""
+    while not os.path.exists(existing):  # unlike `Path.exists`, for names of any length
+        wrong, existing = existing.name, existing.parent
+    try:
+        names = [entry.name for entry in existing.iterdir()]
+    except OSError:
+        names = []
+    matches = difflib.get_close_matches(wrong, names, n=1)
+    return f"; did you mean {existing / matches[0]}?" if matches else ""
+
+
+def read_checkpoint(run: str | Path) -> Checkpoint:
+    """Reads a checkpoint without running any code from it.
+
+    Args:
+        run: a run's folder (meaning its best checkpoint) or a checkpoint file.
+
+    Raises:
+        CheckpointError: it is missing, damaged, holds more than tensors and plain containers, was not written
+            by this project, has another format, or has weights that are not finite.
+    """
+    path = find_checkpoint(run)
+    loaded = _load(path)
+    described = loaded.get("zoo") if isinstance(loaded, dict) else None
+    if not isinstance(described, dict) or "format" not in described:
+        raise CheckpointError(f"{path} is not a checkpoint of this project: it has no key `zoo`")
+    if described["format"] != FORMAT:
+        raise CheckpointError(
+            f"{path} has checkpoint format {described['format']} (of version {described.get('version')}); "
+            f"this version ({version('attention-zoo')}) reads format {FORMAT}"
+        )
+    try:
+        spec = DataSpec.from_dict(described["spec"])
+        if spec.to_dict() != described["spec"]:
+            raise ValueError("what it says of the data is incomplete")
+        return Checkpoint(
+            path=path,
+            config=with_current_names(dict(described["config"])),
+            spec=spec,
+            state_dict=_finite(loaded["state_dict"]),
+            step=_step(loaded["global_step"]),
+            metrics={name: float(value) for name, value in described["metrics"].items()},
+            monitor=_monitor(loaded.get("callbacks", {})),
+        )
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise CheckpointError(f"{path} is damaged: {reason}") from error
+
+
+def strip_optimizer(path: Path) -> None:
+    """Rewrites a checkpoint without what only training needs."""
+    loaded = _load(Path(path))
+    for key in _TRAINING_ONLY:
+        loaded.pop(key, None)
+    for state in loaded["callbacks"].values():
+        state.pop("kept", None)  # what the mean of checkpoints was made of
+    AtomicIO().save_checkpoint(loaded, path)
+
+
+def _step(value: Any) -> int:
+    if type(value) is not int or value < 0:
+        raise ValueError(f"global_step must be a whole number from 0 on, got {value!r}")
+    return value
+
+
+def _finite(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    broken = [name for name, weight in weights.items() if not weight.isfinite().all()]
+    if broken:
+        raise ValueError(f"weights are not finite: {', '.join(broken)}")
+    return dict(weights)
+
+
+def _check_archive(path: Path) -> None:
+    try:
+        require_regular(path)
+        broken = damage(path)
+    except Unreadable as error:
+        raise CheckpointError(str(error)) from error
+    except zipfile.BadZipFile as error:
+        reason = "it is cut off, or something else" if path.stat().st_size else "it is empty"
+        raise CheckpointError(f"{path} is not a readable checkpoint: {reason}") from error
+    if broken:
+        raise CheckpointError(f"{path} is damaged: {broken}")
+
+
+def _load(path: Path) -> Any:
+    try:
+        _check_archive(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about files that are refused in the next moment
+            loaded = torch.load(path, map_location="cpu", weights_only=True)
+    except CheckpointError:
+        raise
+    except Exception as error:  # whatever a damaged archive makes torch raise
+        refused = re.search(r"GLOBAL (\S+)", str(error))  # the one part of torch's page that says something
+        if isinstance(error, pickle.UnpicklingError) and refused:
+            raise CheckpointError(
+                f"{path} is refused: it holds {refused[1]}, and Python objects could run code; checkpoints "
+                "hold tensors and plain containers only"
+            ) from error
+        reason = f"{type(error).__name__}: {error}".partition("\n")[0]
+        if isinstance(error, pickle.UnpicklingError):
+            reason = "its content is something else"
+        raise CheckpointError(f"{path} is not a readable checkpoint: {reason}") from error
+    try:
+        require_usable(loaded)
+    except ValueError as error:
+        raise CheckpointError(f"{path} is refused: {error}") from error
+    return loaded
+
+
+def _monitor(callbacks: Mapping[str, Any]) -> str | None:
+    for name, state in callbacks.items():
+        if name.startswith(_PICKERS) and state.get("monitor") is not None:
+            return str(state["monitor"])
+    return None

@@ -1,0 +1,51 @@
+"""What a checkpoint file may hold: values that the file itself has, as torch writes them."""
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, strided
+
+from zoo.core.reading import leaves
+
+
+def damage(path: Path) -> str | None:
+    """What is wrong with a checkpoint's archive, found without unpacking more than the file's own size.
+
+    Checksums are compared, as torch does not: a flipped bit would be another weight.
+
+    Raises:
+        zipfile.BadZipFile: it is no archive.
+    """
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+        if any(entry.compress_type != zipfile.ZIP_STORED for entry in entries):
+            return "its content is compressed, as torch never does"
+        if sum(entry.file_size for entry in entries) > path.stat().st_size:
+            return "it says that it holds more than it does"
+        broken = archive.testzip()
+    return f"the checksum of {broken} is wrong" if broken else None
+
+
+def require_usable(loaded: Any) -> None:
+    """Refuses tensors of other kinds than weights and states are, and containers without an end.
+
+    Raises:
+        ValueError: says what there is.
+    """
+    for leaf in leaves(loaded):
+        if isinstance(leaf, Tensor) and (kind := _unusable(leaf)):
+            raise ValueError(f"it holds a tensor that {kind}")
+
+
+def _unusable(tensor: Tensor) -> str | None:
+    if tensor.is_quantized:
+        return "is quantized"
+    if tensor.is_nested or tensor.layout is not strided:
+        return "is sparse or nested"
+    if tensor.device.type != "cpu":
+        return f"has no values (it is on the device {tensor.device})"
+    if tensor.is_complex():
+        return "has complex numbers"
+    size, held = tensor.numel() * tensor.element_size(), tensor.untyped_storage().nbytes()
+    return f"claims {size:,} bytes where the file holds {held:,}" if size > held else None

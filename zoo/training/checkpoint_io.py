@@ -1,0 +1,41 @@
+"""How Lightning writes and reads checkpoint files in this project."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from lightning.fabric.plugins import TorchCheckpointIO
+
+from zoo.core.files import whole_file
+
+
+class AtomicIO(TorchCheckpointIO):
+    """Checkpoints that are whole or not there, and that run no code when they are read.
+
+    Lightning's own writer makes its temporary file in the system's temporary folder; when that lies on
+    another disk, the last step is a copy onto the final name, and a kill in between leaves half a checkpoint.
+    """
+
+    def save_checkpoint(
+        self, checkpoint: dict[str, Any], path: str | Path, storage_options: Any | None = None
+    ) -> None:
+        """Writes beside the target, flushes to the disk, and renames.
+
+        Raises:
+            DiskFull: there is no space for it; the last good one is still there.
+        """
+        if storage_options is not None:
+            raise TypeError("storage_options are not supported: checkpoints are local files")
+        with whole_file(Path(path)) as file:
+            torch.save(checkpoint, file)
+
+    def load_checkpoint(
+        self,
+        path: str | Path,
+        map_location: Callable[..., Any] | None = lambda storage, location: storage,
+        weights_only: bool | None = None,
+    ) -> dict[str, Any]:
+        """Reads tensors and plain containers only, whatever the caller asks for."""
+        loaded: dict[str, Any] = super().load_checkpoint(path, map_location, weights_only=True)
+        return loaded
