@@ -147,4 +147,4 @@ def test_what_is_no_picture() -> None:
     assert _fails("soft", "a dog on a lawn") == (
         "the model of soft looks at pictures, and there is no file 'a dog on a lawn'"
     )
-    assert "the model of text translates sentences" in _fails("text", "soft", "dog.png")
+    assert "the model of text takes sentences" in _fails("text", "soft", "dog.png")

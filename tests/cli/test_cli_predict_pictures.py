@@ -135,7 +135,7 @@ def test_a_sentence_for_a_model_of_images(runs: Path) -> None:
 
 
 def test_a_picture_for_a_model_of_text() -> None:
-    said = "translates sentences: give one, or --file pictures/dog.png for the sentences in that file"
+    said = "takes sentences: give one, or --file pictures/dog.png for the sentences in that file"
     assert _fails("text", "pictures/dog.png") == f"the model of text {said}"
     assert _fails("first", "text", "pictures/dog.png") == f"the model of text {said}"
     said = "looks at pictures, and there is no file 'a dog'"

@@ -15,7 +15,6 @@ from small_run import draw_picture, make_captioner, make_player, make_recogniser
 import zoo
 from zoo.tasks.inputs import SENTENCES, Inputs, takes
 from zoo.tasks.predictor import Predictor
-from zoo.tasks.task import Task
 
 DOORS = {"translator": make_run, "captioner": make_captioner, "recogniser": make_recogniser}
 
@@ -170,16 +169,16 @@ def test_a_game_is_named_by_a_whole_number(tmp_path: Path, seed: Any, kind: type
 def test_a_predictor_of_ones_own_says_what_it_takes(doors: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"Silent\.predict does not say what it takes"):
 
-        class Silent(Predictor[Task]):
+        class Silent(Predictor):
             def predict(self, words: Sequence[str]) -> list[str]:
                 return [word.upper() for word in words]
 
-    class Numbers(Predictor[Task]):
+    class Numbers(Predictor):
         @takes(Inputs((int,), "a whole number (int)", "[3]"))
         def predict(self, numbers: Sequence[int], nbest: int = 1) -> list[int]:
             return [number * nbest for number in numbers]
 
-    class Words(Predictor[Task]):
+    class Words(Predictor):
         @takes(SENTENCES)
         def predict(self, words: Sequence[str]) -> list[str]:
             return [word.upper() for word in words]

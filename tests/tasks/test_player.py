@@ -12,7 +12,7 @@ import zoo
 from zoo.cli.app import main
 from zoo.core.batch import CatchRules
 from zoo.tasks.tracking.catch import Catch, new_game
-from zoo.tasks.tracking.predictor import Player
+from zoo.tasks.tracking.predictor import CatchPlayer
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_new_games_obey_the_rules_and_the_seed_says_which() -> None:
 
 def test_paths_are_what_the_agent_did(folder: Path) -> None:
     player: Any = zoo.load(folder / "plays")
-    assert isinstance(player, Player)
+    assert isinstance(player, CatchPlayer)
     falls = player.play(seed=4)
     begin = new_game(CatchRules(12, 2), 3, 4)
     played, game = player.task.play(begin), Catch(begin)

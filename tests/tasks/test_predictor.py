@@ -12,7 +12,7 @@ from small_run import config, make_run, part, transformer
 import zoo
 from zoo.runtime import half_precision
 from zoo.tasks.predictor import choose_device
-from zoo.tasks.translation.predictor import plot_side_by_side
+from zoo.tasks.translation.predictor import Translator
 from zoo.training.checkpoint import CheckpointError
 
 DELETED = object()
@@ -178,7 +178,7 @@ def test_pictures(run: Path, tmp_path: Path) -> None:
     predictor = zoo.load(run)
     predictor.plot("abc", tmp_path / "one.png")
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
-    plot_side_by_side({"a": predictor, "b": predictor}, "abc", tmp_path / "two.pdf")
+    Translator.draw({"a": predictor, "b": predictor}, "abc", tmp_path / "two.pdf")
     assert (tmp_path / "two.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(ValueError, match=r"one\.dog.*png"):
         predictor.plot("abc", tmp_path / "one.dog")
@@ -192,7 +192,7 @@ def test_pictures_of_all_heads(run: Path, tmp_path: Path) -> None:
     folder.mkdir()
     drawn = predictor.plot("abc", folder / "one.png")
     assert [path.name for path in drawn] == ["one.png", "one_encoder.png", "one_decoder.png", "one_cross.png"]
-    both = plot_side_by_side({"a": zoo.load(run), "b": predictor}, "abc", folder / "two.PDF")
+    both = Translator.draw({"a": zoo.load(run), "b": predictor}, "abc", folder / "two.PDF")
     parts = ["two_2_encoder", "two_2_decoder", "two_2_cross"]
     assert [path.name for path in both] == ["two.PDF", *(f"{name}.PDF" for name in parts)]
     assert all(path.read_bytes().startswith((b"\x89PNG", b"%PDF")) for path in (*drawn, *both))

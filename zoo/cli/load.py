@@ -2,8 +2,11 @@
 
 import os
 import sys
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from zoo.tasks.predictor import Predictor
 
 Kind = TypeVar("Kind")
 
@@ -14,14 +17,19 @@ def is_run(argument: str) -> bool:
 
 
 def load_runs(
-    runs: Sequence[str], kind: type[Kind], otherwise: str, *, device: str | None, precision: str
+    runs: Sequence[str],
+    kind: type[Kind],
+    otherwise: "Callable[[Predictor], str]",
+    *,
+    device: str | None,
+    precision: str,
 ) -> dict[str, Kind]:
     """Loads runs by the names that they are told apart by, and says which weights these are.
 
     Args:
         runs: folders or files.
         kind: of predictor.
-        otherwise: what is said of a run that is of another kind, behind "the model of RUN".
+        otherwise: what is said of a predictor of another kind, behind "the model of RUN".
         device: see `zoo.load`.
         precision: see `zoo.load`.
 
@@ -29,16 +37,29 @@ def load_runs(
         ValueError: a run is of another kind, or cannot be loaded.
     """
     from zoo.inference.loading import load
+    from zoo.tasks.player import Player
     from zoo.tasks.predictor import run_name
-    from zoo.tasks.tracking.predictor import Player
 
     loaded: dict[str, Kind] = {}
     for run in runs:
         predictor = load(run, device=device, precision=precision)
         if not isinstance(predictor, kind):
             plays = "plays games of its own: give nothing but runs like it"
-            raise ValueError(f"the model of {run} {plays if isinstance(predictor, Player) else otherwise}")
-        print(f"using {predictor.checkpoint}", file=sys.stderr)
-        name = run_name(predictor.checkpoint.path)
+            said = plays if isinstance(predictor, Player) else otherwise(predictor)
+            raise ValueError(f"the model of {run} {said}")
+        print(f"using {predictor.checkpoint}", file=sys.stderr)  # type: ignore[attr-defined]
+        name = run_name(predictor.checkpoint.path)  # type: ignore[attr-defined]
         loaded[name if name not in loaded else str(run)] = predictor
     return loaded
+
+
+def require_alike(predictors: "Mapping[str, Predictor]", picture: object) -> None:
+    """Refuses to draw models of several kinds in one picture.
+
+    Raises:
+        ValueError: they are not of one kind.
+    """
+    if len({type(predictor) for predictor in predictors.values()}) > 1:
+        raise ValueError(
+            f"cannot draw {picture}: what the models of {', '.join(predictors)} do looks different"
+        )

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -20,13 +20,12 @@ from rich.progress import (
 from rich.text import Text
 
 from zoo.cli.clear_errors import clear_errors
-from zoo.cli.load import load_runs
+from zoo.cli.load import load_runs, require_alike
 from zoo.cli.predict_games import only_players, play_games
 from zoo.cli.predict_pictures import pictures_behind, predict_pictures
 
 if TYPE_CHECKING:
-    from zoo.tasks.translation.predictor import Translator
-    from zoo.tasks.translation.task import Translation
+    from zoo.tasks.text_predictor import TextPredictor
 
 WINDOW = 1024
 """Lines that are sorted by length and translated together; their output is written before the next ones.
@@ -86,7 +85,7 @@ def predict(
         texts = _read_lines(file or "-") if sentence is None else [_text(sentence, "the sentence")]
 
         from zoo.tasks.predictor import check_picture
-        from zoo.tasks.translation.predictor import Translator, plot_side_by_side
+        from zoo.tasks.text_predictor import TextPredictor
 
         if plot is not None:  # before the long work
             check_picture(plot)
@@ -95,10 +94,18 @@ def predict(
             if len(texts) != 1 or not texts[0]:
                 raise ValueError(f"--plot draws one sentence, got {sum(map(bool, texts))}")
         otherwise = _not_for_pictures(sentence, file)
-        translators = load_runs(runs, Translator, otherwise, device=device, precision=precision)
-        _print_translations(translators, texts, nbest)
+        predictors: dict[str, TextPredictor] = load_runs(
+            runs,
+            TextPredictor,  # type: ignore[type-abstract]
+            lambda _: otherwise,
+            device=device,
+            precision=precision,
+        )
         if plot is not None:
-            for picture in plot_side_by_side(translators, texts[0], plot):
+            require_alike(predictors, plot)
+        _print_answers(predictors, texts, nbest)
+        if plot is not None:
+            for picture in next(iter(predictors.values())).draw(predictors, texts[0], plot):
                 print(f"drew {picture}", file=sys.stderr)
 
 
@@ -173,11 +180,12 @@ def _text(given: str | bytes, where: str) -> str:
     return "" if is_blank(text) else text
 
 
-def _print_translations(predictors: "Mapping[str, Translator]", texts: Sequence[str], nbest: int) -> None:
-    """Translates window by window; whatever stops it, the lines of finished windows are written, in order."""
+def _print_answers(predictors: "Mapping[str, TextPredictor]", texts: Sequence[str], nbest: int) -> None:
+    """Answers window by window; whatever stops it, the lines of finished windows are written, in order."""
     written = 0
     try:
-        with _bar(len(predictors) * sum(map(bool, texts))) as bar:
+        doing = next(iter(predictors.values())).doing
+        with _bar(doing, len(predictors) * sum(map(bool, texts))) as bar:
             (task,) = bar.task_ids
             for start in range(0, len(texts), WINDOW):
                 window = texts[start : start + WINDOW]
@@ -192,10 +200,11 @@ def _print_translations(predictors: "Mapping[str, Translator]", texts: Sequence[
                 }
                 lines: list[str] = []
                 for number, text in enumerate(window, start=start + 1):
-                    for name, translations in found.items():
+                    for name, answers in found.items():
                         run = [name] if len(predictors) > 1 else []
                         # an empty line keeps its place
-                        lines += _lines(run, number, next(translations) if text else None, nbest)
+                        answer = next(answers) if text else None
+                        lines += _lines(predictors[name], run, number, answer, nbest)
                 sys.stdout.write("".join(f"{line}\n" for line in lines))
                 sys.stdout.flush()
                 written += len(window)
@@ -207,29 +216,23 @@ def _print_translations(predictors: "Mapping[str, Translator]", texts: Sequence[
         raise
 
 
-def _lines(run: list[str], number: int, found: "list[Translation] | None", nbest: int) -> list[str]:
-    """A line for each translation; columns before it where there are several runs or several translations."""
-    if found is None:
-        return ["\t".join([*run, *([str(number), ""] if nbest > 1 else []), ""])]
-    where = ", ".join([*run, f"line {number}"])
-    if found[0].unread:
-        read = len(found[0].source_tokens)
-        message = f"longer than the model reads, so only {read} of {read + found[0].unread:,} tokens count"
-        print(f"{where}: {message}", file=sys.stderr)
-    lines = []
-    for translation in found:
-        columns = [*run, *([str(number), f"{translation.score:.4f}"] if nbest > 1 else []), translation.text]
-        lines.append("\t".join(columns))
-        if not translation.finished:
-            print(f"{where}: cut off at the length limit", file=sys.stderr)
-    return lines
+def _lines(
+    predictor: "TextPredictor", run: list[str], number: int, answers: list[Any] | None, nbest: int
+) -> list[str]:
+    """A line for each answer; columns before it where there are several runs or several answers."""
+    before = [*run, *([str(number)] if nbest > 1 else [])]
+    if answers is None:
+        return ["\t".join([*before, *([""] if nbest > 1 else []), ""])]
+    for remark in predictor.remarks(answers):
+        print(f"{', '.join([*run, f'line {number}'])}: {remark}", file=sys.stderr)
+    return ["\t".join([*before, *predictor.columns(answer, nbest)]) for answer in answers]
 
 
-def _bar(sentences: int) -> Progress:
+def _bar(doing: str, sentences: int) -> Progress:
     """How far it is, how fast, and the time left: on a terminal, where there is enough to do."""
     console = Console(stderr=True)
     bar = Progress(
-        TextColumn("translating"),
+        TextColumn(doing),
         BarColumn(bar_width=20),  # so that all fits into 80 columns
         MofNCompleteColumn(),
         _Speed(),

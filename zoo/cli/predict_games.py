@@ -4,7 +4,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from zoo.cli.load import is_run, load_runs
+from zoo.cli.load import is_run, load_runs, require_alike
 
 
 def only_players(arguments: Sequence[str]) -> bool:
@@ -17,7 +17,7 @@ def only_players(arguments: Sequence[str]) -> bool:
         ValueError: the first run cannot be loaded.
     """
     from zoo.inference.loading import load
-    from zoo.tasks.tracking.predictor import Player
+    from zoo.tasks.player import Player
 
     return all(map(is_run, arguments)) and isinstance(load(arguments[0]), Player)
 
@@ -35,18 +35,24 @@ def play_games(runs: Sequence[str], *, plot: Path | None, device: str | None, pr
         ValueError: a run cannot be loaded or plays no games, or nothing can be drawn; nothing is printed
             then.
     """
+    from zoo.tasks.player import Player
     from zoo.tasks.predictor import check_picture
-    from zoo.tasks.tracking.predictor import Player, plot_games
 
     if plot is not None:  # before the long work
         check_picture(plot)
-    otherwise = "plays no games: give a sentence or pictures behind the runs"
-    players = load_runs(runs, Player, otherwise, device=device, precision=precision)
+    players: dict[str, Player] = load_runs(
+        runs,
+        Player,  # type: ignore[type-abstract]
+        lambda _: "plays no games: give a sentence or pictures behind the runs",
+        device=device,
+        precision=precision,
+    )
+    if plot is not None:
+        require_alike(players, plot)
     games = {name: player.play() for name, player in players.items()}
     if plot is not None:
-        plot_games(games, plot)
+        next(iter(players.values())).draw(games, plot)
         print(f"drew {plot}", file=sys.stderr)
-    for name, falls in games.items():
-        for number, fall in enumerate(falls, start=1):
-            run = [name] if len(games) > 1 else []
-            print("\t".join([*run, f"ball {number}", "caught" if fall.caught else "missed"]))
+    for name, game in games.items():
+        for row in players[name].rows(game):
+            print("\t".join([*([name] if len(games) > 1 else []), *row]))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.cli.load import is_run, load_runs
+from zoo.cli.load import is_run, load_runs, require_alike
 
 if TYPE_CHECKING:
     from zoo.tasks.picture_predictor import PicturePredictor
@@ -71,16 +71,15 @@ def predict_pictures(
 
     if plot is not None:  # before the long work
         check_picture(plot, *pictures)
-    otherwise = f"translates sentences: give one, or --file {pictures[0]} for the sentences in that file"
-    predictors: dict[str, PicturePredictor[Any]] = load_runs(
+    predictors: dict[str, PicturePredictor] = load_runs(
         runs,
         PicturePredictor,  # type: ignore[type-abstract]
-        otherwise,
+        lambda _: f"takes sentences: give one, or --file {pictures[0]} for the sentences in that file",
         device=device,
         precision=precision,
     )
-    if plot is not None and len({type(predictor) for predictor in predictors.values()}) > 1:
-        raise ValueError(f"cannot draw {plot}: what the models of {', '.join(predictors)} do looks different")
+    if plot is not None:
+        require_alike(predictors, plot)
     answers = {name: predictor.predict(pictures, nbest) for name, predictor in predictors.items()}
     if plot is not None:
         next(iter(predictors.values())).draw(predictors, pictures, answers, plot)
@@ -89,7 +88,7 @@ def predict_pictures(
 
 
 def _print(
-    predictors: "Mapping[str, PicturePredictor[Any]]",
+    predictors: "Mapping[str, PicturePredictor]",
     pictures: Sequence[str],
     answers: Mapping[str, list[list[Any]]],
     nbest: int,

@@ -1,24 +1,16 @@
 """The door to trained models: `zoo.load(run)`."""
 
 from pathlib import Path
+from typing import Any
 
 from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError
-from zoo.tasks.captioning.predictor import Captioner
-from zoo.tasks.captioning.task import CaptioningTask
-from zoo.tasks.recognition.predictor import Recogniser
-from zoo.tasks.recognition.task import RecognitionTask
+from zoo.tasks.predictor import Predictor
 from zoo.tasks.task import Task
-from zoo.tasks.tracking.predictor import Player
-from zoo.tasks.tracking.task import TrackingTask
-from zoo.tasks.translation.predictor import Translator
-from zoo.tasks.translation.task import TranslationTask
 from zoo.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 
 
-def load(
-    run: str | Path, *, device: str | None = None, precision: str = "32-true"
-) -> Translator | Recogniser | Captioner | Player:
+def load(run: str | Path, *, device: str | None = None, precision: str = "32-true") -> Any:
     """Loads a trained model.
 
     Args:
@@ -27,27 +19,29 @@ def load(
         precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
 
     Returns:
-        What translates sentences, recognises pictures, writes captions or plays, as the model was trained to.
+        The predictor of the task that the model was trained for: what translates sentences, recognises
+        pictures, writes captions, plays, ...
 
     Raises:
         CheckpointError: the checkpoint is missing or cannot be used.
         ValueError: there is no such device or precision.
     """
-    checkpoint = read_checkpoint(run)
-    match trained_task(checkpoint):
-        case TranslationTask() as task:
-            return Translator(checkpoint, task, device=device, precision=precision)
-        case RecognitionTask() as task:
-            return Recogniser(checkpoint, task, device=device, precision=precision)
-        case CaptioningTask() as task:
-            return Captioner(checkpoint, task, device=device, precision=precision)
-        case TrackingTask() as task:
-            return Player(checkpoint, task, device=device, precision=precision)
-        case task:
-            raise CheckpointError(
-                f"{checkpoint.path} holds a model of {type(task).__name__}, which predicts nothing; "
-                "take one that was trained to translate, to recognise, to write captions or to play"
-            )
+    return predictor_of(read_checkpoint(run), device=device, precision=precision)
+
+
+def predictor_of(checkpoint: Checkpoint, *, device: str | None, precision: str) -> Predictor:
+    """The predictor of a checkpoint's task.
+
+    Raises:
+        CheckpointError: the model cannot be built, or its task predicts nothing.
+        ValueError: there is no such device or precision.
+    """
+    task = trained_task(checkpoint)
+    if task.predictor is None:
+        raise CheckpointError(
+            f"{checkpoint.path} holds a model of {type(task).__name__}, which predicts nothing"
+        )
+    return task.predictor(checkpoint, task, device=device, precision=precision)
 
 
 def trained_task(checkpoint: Checkpoint) -> Task:

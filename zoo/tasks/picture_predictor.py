@@ -10,13 +10,13 @@ from torch import Tensor
 
 from zoo.core.image import read_image
 from zoo.tasks.inputs import PICTURES, takes
-from zoo.tasks.predictor import Predictor, SomeTask
+from zoo.tasks.predictor import Predictor
 
 TOGETHER = 64
 """Pictures that are looked at together."""
 
 
-class PicturePredictor(Predictor[SomeTask]):
+class PicturePredictor(Predictor):
     """A trained model that is given pictures, ready to say what is in them."""
 
     @takes(PICTURES)

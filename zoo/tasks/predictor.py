@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
@@ -14,15 +14,15 @@ from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.figures import render
 from zoo.kernels.noise import keyed
 from zoo.runtime.half_precision import usable_precision
-from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from zoo.tasks.task import Task
 
 PRECISIONS = ("32-true", "bf16-mixed")
 
-SomeTask = TypeVar("SomeTask", bound=Task)
 
-
-class Predictor(Generic[SomeTask]):
+class Predictor:
     """A trained model, ready to be used.
 
     A derived class that has a `predict` decorates it with `zoo.tasks.inputs.takes`, which checks its input.
@@ -36,6 +36,8 @@ class Predictor(Generic[SomeTask]):
         TypeError: while a derived class is made, whose `predict` does not say what it takes.
     """
 
+    task: "Task"
+
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         predict = vars(cls).get("predict")
@@ -45,7 +47,7 @@ class Predictor(Generic[SomeTask]):
                 " or @takes(Inputs(...)) of zoo.tasks.inputs before it"
             )
 
-    def __init__(self, checkpoint: Checkpoint, task: SomeTask, *, device: str | None, precision: str) -> None:
+    def __init__(self, checkpoint: Checkpoint, task: "Task", *, device: str | None, precision: str) -> None:
         """Puts the model on its device.
 
         Args:
@@ -60,7 +62,7 @@ class Predictor(Generic[SomeTask]):
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be {' or '.join(PRECISIONS)}, got {precision!r}")
         self.checkpoint = checkpoint
-        self.task: SomeTask = task.eval().to(choose_device(device))
+        self.task: Task = task.eval().to(choose_device(device))
         self.precision = usable_precision(precision, self.task.device.type)
 
     def autocast(self) -> torch.autocast:

@@ -14,6 +14,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 
 from zoo.attention import MovingAverageBaseline
 from zoo.kernels.noise import keyed
+from zoo.tasks.predictor import Predictor
 
 
 class Scores(nn.Module, ABC):
@@ -34,6 +35,7 @@ class Task(pl.LightningModule, ABC):
 
     Attributes:
         batch_type: what it takes.
+        predictor: what uses a trained model; None: nothing does.
         validated: names of all that its validations may measure.
         telling: those that say most, the best first: shown where there is room for a few, and proposed as the
             monitor in place of one that never changes.
@@ -49,6 +51,7 @@ class Task(pl.LightningModule, ABC):
     """
 
     batch_type: ClassVar[type]
+    predictor: ClassVar[type[Predictor] | None] = None
     validated: ClassVar[tuple[str, ...]]
     telling: ClassVar[tuple[str, ...]] = ()
 

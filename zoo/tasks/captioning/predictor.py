@@ -2,22 +2,27 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from zoo.core.files import write_where_asked
 from zoo.core.image import as_float, read_for_drawing
 from zoo.figures import caption_sheet, captioned, render
-from zoo.tasks.captioning.task import Caption, CaptioningTask
+from zoo.tasks.captioning.caption import Caption
 from zoo.tasks.inputs import PICTURES, takes
 from zoo.tasks.picture_predictor import TOGETHER, PicturePredictor
 from zoo.tasks.predictor import check_picture, run_name, searching
+
+if TYPE_CHECKING:
+    from zoo.tasks.captioning.task import CaptioningTask
 
 MOST_DRAWN = 16
 """Captions that a drawing has room for."""
 
 
-class Captioner(PicturePredictor[CaptioningTask]):
+class Captioner(PicturePredictor):
     """A trained model, ready to write captions."""
+
+    task: "CaptioningTask"
 
     def __call__(self, picture: str | Path) -> str:
         """The best caption of a picture."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -27,11 +27,13 @@ from zoo.metrics import (
     constant_caption,
 )
 from zoo.networks.encoders import ImageEncoder
+from zoo.tasks.captioning.caption import Caption
+from zoo.tasks.captioning.predictor import Captioner
 from zoo.tasks.task import Scores
 from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask, per_token
 
 
-class Captioner(Writer, Protocol):
+class CaptionNetwork(Writer, Protocol):
     """What the task asks of a network; see `zoo/networks/show_attend_tell.py`."""
 
     encoder: ImageEncoder
@@ -41,25 +43,6 @@ class Captioner(Writer, Protocol):
 
     def encode(self, grid: Tensor) -> Any:
         """Everything that depends on the grid alone."""
-
-
-class Caption(NamedTuple):
-    """One caption of one image.
-
-    Attributes:
-        text: the words.
-        score: what the search ranked by.
-        finished: False when the length limit cut it off.
-        tokens: T tokens, `</s>` last when finished.
-        weights: `(T, h, w)` attention weights on the CPU, map t read while token t was being written; None
-            without attention.
-    """
-
-    text: str
-    score: float
-    finished: bool
-    tokens: list[str]
-    weights: Tensor | None
 
 
 class CaptionScores(Scores):
@@ -145,6 +128,7 @@ class CaptioningTask(WritingTask):
     """
 
     batch_type = CaptionBatch
+    predictor = Captioner
     validated = (
         *("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
         *("bleu_1_nobp", "bleu_2_nobp", "bleu_3_nobp", "bleu_4_nobp"),
@@ -152,7 +136,7 @@ class CaptioningTask(WritingTask):
         *("pointing_accuracy", "pointing_uniform", "pointing_centre", "pointing_random", "pointing_counted"),
     )
     telling = ("cider_d", "rouge_l", "bleu_4", "pointing_accuracy", "exact_match", "tf_perplexity")
-    network: Captioner
+    network: CaptionNetwork
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 
@@ -12,7 +12,9 @@ from zoo.figures import glimpse_sheet
 from zoo.tasks.inputs import PICTURES, takes
 from zoo.tasks.picture_predictor import TOGETHER, PicturePredictor
 from zoo.tasks.predictor import check_picture, draw, run_name, same_places
-from zoo.tasks.recognition.task import RecognitionTask
+
+if TYPE_CHECKING:
+    from zoo.tasks.recognition.task import RecognitionTask
 
 MOST_DRAWN = 16
 """Paths that a drawing has room for."""
@@ -30,8 +32,10 @@ class Recognition(NamedTuple):
     probability: float
 
 
-class Recogniser(PicturePredictor[RecognitionTask]):
+class Recogniser(PicturePredictor):
     """A trained model, ready to recognise. A policy that learned looks at the most likely places."""
+
+    task: "RecognitionTask"
 
     def __call__(self, picture: str | Path) -> str:
         """What a picture shows most likely."""

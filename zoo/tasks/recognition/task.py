@@ -23,6 +23,7 @@ from zoo.tasks.policy_gradient import (
     location_terms,
     saturated,
 )
+from zoo.tasks.recognition.predictor import Recogniser
 from zoo.tasks.task import Scores, Task
 
 
@@ -91,6 +92,7 @@ class RecognitionTask(Task):
     """
 
     batch_type = ImageBatch
+    predictor = Recogniser
     validated = ("error", "error_1_sample", "loss", "saturation")
     telling = ("error", "loss")
 

@@ -3,18 +3,24 @@
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zoo.core.batch import CatchRules
 from zoo.figures import game_sheet
 from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.inputs import check_whole_number
-from zoo.tasks.predictor import Predictor, check_picture, draw, run_name, same_places
+from zoo.tasks.player import Player
+from zoo.tasks.predictor import check_picture, draw, run_name, same_places
 from zoo.tasks.tracking.catch import new_game
-from zoo.tasks.tracking.task import TrackingTask
+
+if TYPE_CHECKING:
+    from zoo.tasks.tracking.task import TrackingTask
 
 
-class Player(Predictor[TrackingTask]):
-    """A trained agent, ready to play. A policy that learned looks at the most likely places."""
+class CatchPlayer(Player):
+    """A trained agent, ready to play Catch. A policy that learned looks at the most likely places."""
+
+    task: "TrackingTask"
 
     def play(self, seed: int = 1) -> list[BallPath]:
         """Plays a game of Catch by the rules that it was trained with.
@@ -36,6 +42,13 @@ class Player(Predictor[TrackingTask]):
             (paths,) = self.task.paths(game)
         return paths
 
+    def rows(self, game: list[BallPath]) -> list[list[str]]:
+        """What became of every ball."""
+        return [
+            [f"ball {number}", "caught" if fall.caught else "missed"]
+            for number, fall in enumerate(game, start=1)
+        ]
+
     def plot(self, path: str | Path, seed: int = 1) -> None:
         """Draws where the model looks in a game.
 
@@ -46,18 +59,18 @@ class Player(Predictor[TrackingTask]):
         Raises:
             ValueError: the file cannot be written.
         """
-        plot_games({run_name(self.checkpoint.path): self.play(seed)}, path)
+        self.draw({run_name(self.checkpoint.path): self.play(seed)}, path)
 
+    @staticmethod
+    def draw(games: Mapping[str, list[BallPath]], path: str | Path) -> None:
+        """Draws where several models look in their games.
 
-def plot_games(games: Mapping[str, list[BallPath]], path: str | Path) -> None:
-    """Draws where several models look in their games.
+        Args:
+            games: what `play` gave, by the names that stand over them.
+            path: the drawing; its ending says the format.
 
-    Args:
-        games: what `Player.play` gave, by the names that stand over them.
-        path: the drawing; its ending says the format.
-
-    Raises:
-        ValueError: boards or glimpses have different shapes, or the file cannot be written.
-    """
-    check_picture(path)
-    draw(path, partial(game_sheet, games))
+        Raises:
+            ValueError: boards or glimpses have different shapes, or the file cannot be written.
+        """
+        check_picture(path)
+        draw(path, partial(game_sheet, games))

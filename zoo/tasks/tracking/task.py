@@ -28,6 +28,7 @@ from zoo.tasks.policy_gradient import (
 )
 from zoo.tasks.task import Scores, Task
 from zoo.tasks.tracking.catch import Catch
+from zoo.tasks.tracking.predictor import CatchPlayer
 
 _FIRST_BRIGHTNESS = 0.3
 """Of the first moment in an image of all; the last one has 1."""
@@ -111,6 +112,7 @@ class TrackingTask(Task):
     """
 
     batch_type = CatchBatch
+    predictor = CatchPlayer
     validated = ("catch_rate", "catch_rate_standard_error", "saturation")
     telling = ("catch_rate",)
 

@@ -1,18 +1,27 @@
 """Translates with a trained model."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
 from zoo.figures import alignment_sheet, head_grids, render
 from zoo.tasks.inputs import SENTENCES, takes
-from zoo.tasks.predictor import Predictor, check_picture, run_name, searching
-from zoo.tasks.translation.task import Translation, TranslationTask
+from zoo.tasks.predictor import check_picture, run_name, searching
+from zoo.tasks.text_predictor import TextPredictor
+from zoo.tasks.translation.translation import Translation
+
+if TYPE_CHECKING:
+    from zoo.tasks.translation.task import TranslationTask
 
 
-class Translator(Predictor[TranslationTask]):
+class Translator(TextPredictor):
     """A trained model, ready to translate."""
+
+    task: "TranslationTask"
+
+    doing = "translating"
 
     def __call__(self, text: str) -> str:
         """The best translation of one sentence."""
@@ -64,7 +73,39 @@ class Translator(Predictor[TranslationTask]):
         Raises:
             ValueError: the text is blank, the model has no attention, or the format is unknown.
         """
-        return plot_side_by_side({run_name(self.checkpoint.path): self}, text, path)
+        return self.draw({run_name(self.checkpoint.path): self}, text, path)
+
+    def columns(self, answer: Translation, nbest: int) -> list[str]:
+        """The text; before it its score, where there are several."""
+        return [*([f"{answer.score:.4f}"] if nbest > 1 else []), answer.text]
+
+    def remarks(self, answers: Sequence[Translation]) -> Iterator[str]:
+        """Of a sentence that is longer than the model reads, and of translations without an end."""
+        if unread := answers[0].unread:
+            read = len(answers[0].source_tokens)
+            yield f"longer than the model reads, so only {read} of {read + unread:,} tokens count"
+        for translation in answers:
+            if not translation.finished:
+                yield "cut off at the length limit"
+
+    @staticmethod
+    def draw(predictors: "Mapping[str, Translator]", text: str, path: str | Path) -> list[Path]:
+        """Draws what several models attend to in the same sentence.
+
+        Args:
+            predictors: the models by the names that stand over their panels.
+            text: a raw sentence.
+            path: the picture; its ending says the format.
+
+        Returns:
+            The pictures: that one, and those of all heads of a model that has several. These lie beside it,
+            for out.png in out_encoder.png, out_decoder.png and out_cross.png; of several models with a
+            number, as out_2_encoder.png.
+
+        Raises:
+            ValueError: the text is blank, a model has no attention, or the picture cannot be written there.
+        """
+        return _plot_side_by_side(predictors, text, path)
 
 
 def _of_nothing() -> Translation:
@@ -72,22 +113,7 @@ def _of_nothing() -> Translation:
     return Translation(text="", score=0.0, finished=True, source_tokens=[], tokens=[], weights=None)
 
 
-def plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str | Path) -> list[Path]:
-    """Draws what several models attend to in the same sentence.
-
-    Args:
-        predictors: the models by the names that stand over their panels.
-        text: a raw sentence.
-        path: the picture; its ending says the format.
-
-    Returns:
-        The pictures: that one, and those of all heads of a model that has several. These lie beside it, for
-        out.png in out_encoder.png, out_decoder.png and out_cross.png; of several models with a number, as
-        out_2_encoder.png.
-
-    Raises:
-        ValueError: the text is blank, a model has no attention, or the picture cannot be written there.
-    """
+def _plot_side_by_side(predictors: Mapping[str, Translator], text: str, path: str | Path) -> list[Path]:
     (text,) = SENTENCES.checked([text], "text")
     check_picture(path)
     if is_blank(text):

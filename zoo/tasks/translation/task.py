@@ -1,7 +1,7 @@
 """Translation: any network that encodes a source and writes a target one token at a time."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol, cast
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,8 @@ from zoo.metrics import (
     text_metrics,
 )
 from zoo.tasks.task import Scores
+from zoo.tasks.translation.predictor import Translator
+from zoo.tasks.translation.translation import HeadMaps, Translation
 from zoo.tasks.translation.unknown_words import copied_words
 from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask
 
@@ -40,45 +42,6 @@ class EncoderDecoder(Writer, Protocol):
 
 
 _BATCH_TOKENS = 4096  # source tokens, padding included, that are translated at a time: what bounds the memory
-
-
-class Translation(NamedTuple):
-    """One translation of one sentence.
-
-    Attributes:
-        text: detokenised.
-        score: what the search ranked by.
-        finished: False when the length limit cut it off.
-        source_tokens: `K` tokens, `</s>` last.
-        tokens: `T` target tokens, `</s>` last when finished.
-        weights: `(T, K)` attention weights on the CPU, row t read while token t was being written; None
-            without attention, or when they were not asked for.
-        unread: tokens at the source's end that were left out, being more than the model reads.
-        ids: those of `tokens`.
-    """
-
-    text: str
-    score: float
-    finished: bool
-    source_tokens: list[str]
-    tokens: list[str]
-    weights: Tensor | None
-    unread: int = 0
-    ids: Sequence[int] = ()
-
-
-class HeadMaps(NamedTuple):
-    """What all heads attended to in one sentence, in one kind of attention.
-
-    Attributes:
-        weights: `(L, h, Q, K)` on the CPU: layers, heads, rows that read, columns that are read.
-        queries: Q tokens, each target token in the step that wrote it.
-        keys: K tokens; of the target those that are read, `<s>` first.
-    """
-
-    weights: Tensor
-    queries: list[str]
-    keys: list[str]
 
 
 class TranslationScores(Scores):
@@ -162,6 +125,7 @@ class TranslationTask(WritingTask):
 
     network: EncoderDecoder
     batch_type = TranslationBatch
+    predictor = Translator
     validated = (
         *("bleu", "bleu_tok_lc", "chrf", "exact_match", "number_coverage", "name_coverage"),
         *("alignment_accuracy", "alignment_entropy", "alignment_normalised_entropy", "alignment_sharpness"),
