@@ -13,7 +13,7 @@ from lightning.pytorch import Callback
 from lightning.pytorch.loggers import Logger
 from torch.utils.data import DataLoader
 
-from zoo.core.batch import TranslationBatch
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.training.checkpoint_io import AtomicIO
 
 Watch = Callable[[ModuleType, str], list[tuple[Any, str]]]

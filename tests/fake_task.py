@@ -7,7 +7,8 @@ import lightning.pytorch as pl
 import torch
 from torch import Tensor
 
-from zoo.core.batch import Padded, TranslationBatch
+from zoo.core.batch import Padded
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.tasks.translation.task import HeadMaps, Translation
 
 Fit = Callable[..., pl.Trainer]

@@ -11,8 +11,8 @@ from tokenizers import Tokenizer
 
 from data.text.vocabulary import Characters, Words
 from zoo.config.instantiate import instantiate
-from zoo.core.batch import CATCH_ACTIONS
 from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.tasks.tracking.batch import CATCH_ACTIONS
 from zoo.training.checkpoint import contents
 from zoo.training.checkpoint_io import AtomicIO
 

@@ -64,7 +64,11 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
         {"torch", "torchvision", "hashlib", "http", "logging", "pathlib"},
     ),
     "zoo.figures": ({"zoo.figures"}, None),
-    "data": ({"data", *(f"zoo.core.{name}" for name in ("batch", "reading", "spec", "text", "image"))}, None),
+    "data": (
+        {"data", *(f"zoo.core.{name}" for name in ("batch", "reading", "spec", "text", "image"))}
+        | {f"zoo.tasks.{path.parent.name}.batch" for path in PROJECT.glob("zoo/tasks/*/batch.py")},
+        None,
+    ),
     "train": ({"zoo", "data"}, None),
 }
 
@@ -121,6 +125,18 @@ def test_the_rules_see_something() -> None:
     names = {name_of(path) for path in SOURCES}
     for prefix in MAY_IMPORT:
         assert any(within(name, {prefix}) for name in names), prefix
+
+
+TASKS = [path.parent.name for path in PROJECT.glob("zoo/tasks/*/task.py")]
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in SOURCES if not name_of(path).startswith(("zoo.tasks.", "data"))], ids=name_of
+)
+def test_nothing_outside_its_room_imports_a_task(path: Path) -> None:
+    """What others need of a task, it says itself."""
+    rooms = {f"zoo.tasks.{name}" for name in TASKS}
+    assert [module for _, module in imports(path) if within(module, rooms)] == []
 
 
 def test_every_room_has_its_place_in_the_order() -> None:

@@ -12,10 +12,13 @@ from on_gpu.setting import Setting
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.core.batch import CaptionBatch, ImageBatch, Padded, TranslationBatch
+from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec, ImageSpec, TextSpec
 from zoo.core.text import text_spec
 from zoo.runtime.compiling import compile_in_place
+from zoo.tasks.captioning.batch import CaptionBatch
+from zoo.tasks.recognition.batch import ImageBatch
+from zoo.tasks.translation.batch import TranslationBatch
 
 CONF = Path(__file__).resolve().parents[2] / "conf"
 BATCHES = 8

@@ -19,10 +19,11 @@ from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.core.keyed_random import keys, split_key
 from data.images.augmentation import Augmentation
 from data.text.vocabulary import MUCH_UNKNOWN, Vocabulary
-from zoo.core.batch import CaptionBatch, Padded
+from zoo.core.batch import Padded
 from zoo.core.image import as_float
 from zoo.core.spec import DataSpec, ImageSpec, TextSpec
 from zoo.core.text import TextCodec, text_spec
+from zoo.tasks.captioning.batch import CaptionBatch
 
 _log = logging.getLogger(__name__)
 

@@ -11,8 +11,8 @@ from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.core.keyed_random import Draws, keys, split_key
 from data.images.image_set import numbered
-from zoo.core.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 from zoo.core.spec import DataSpec, ImageSpec
+from zoo.tasks.tracking.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 
 
 class CatchData(DataModule):

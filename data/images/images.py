@@ -14,9 +14,9 @@ from data.core.keyed_random import keys, split_key
 from data.images.augmentation import shifted
 from data.images.canvas import Canvas
 from data.images.image_set import ImageSet, LabelledImages, Pixels, Split, machine_memory
-from zoo.core.batch import ImageBatch
 from zoo.core.image import as_float
 from zoo.core.spec import DataSpec, ImageSpec
+from zoo.tasks.recognition.batch import ImageBatch
 
 _HASHED_AT_ONCE = 1_000
 

@@ -8,8 +8,9 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from data.core.batching import Part
-from zoo.core.batch import Padded, TranslationBatch
+from zoo.core.batch import Padded
 from zoo.core.spec import TextSpec
+from zoo.tasks.translation.batch import TranslationBatch
 
 Ids = NDArray[np.int64]
 

@@ -13,9 +13,9 @@ from data.text.corpus import Corpus
 from data.text.pairs import EncodedPairs
 from data.text.preparation import Prepared, prepare, vocabulary_hash
 from data.text.vocabulary import MUCH_UNKNOWN, Vocabulary
-from zoo.core.batch import TranslationBatch
 from zoo.core.spec import DataSpec
 from zoo.core.text import text_spec
+from zoo.tasks.translation.batch import TranslationBatch
 
 _log = logging.getLogger(__name__)
 

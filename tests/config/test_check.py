@@ -490,11 +490,11 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
         ),
         (
             ["model=ram", "data=catch"],
-            f"data: has {GAMES}, but RecognitionTask takes {IMAGES}; take task=tracking callbacks=tracking, ",
+            f"data: has {GAMES}, but RecognitionTask takes {IMAGES}; take another data=",
         ),
         (
             ["model=ram", "data=catch", "task=tracking"],
-            f"callbacks.glimpses: shows {IMAGES}, but the data has {GAMES}; leave it out, or take callbacks=",
+            f"callbacks.glimpses: shows {IMAGES}, but the data has {GAMES}; leave it out, ",
         ),
         (
             ["experiment=ram_tracking", "model.glimpses=9"],
@@ -514,7 +514,7 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
         ),
         (
             ["model=ram", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],
-            "task.reinforce.baseline: SoftReadingBaseline asks what a soft reading had earned, which only ",
+            "task.reinforce.baseline: SoftReadingBaseline needs the expected reward under soft ",
         ),
         (
             [
@@ -523,12 +523,12 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
                 "selection=hard",
                 "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline",
             ],
-            "task.reinforce.baseline: SoftReadingBaseline asks what a soft reading had earned, which only "
-            "model=show_attend_tell model/caption_decoder=attentive can tell; take ",
+            "task.reinforce.baseline: SoftReadingBaseline needs the expected reward under soft "
+            "attention, which only model=show_attend_tell model/caption_decoder=attentive can tell; take ",
         ),
         (
             ["selection=hard", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],
-            "task.reinforce.baseline: SoftReadingBaseline asks what a soft reading had earned, which only ",
+            "task.reinforce.baseline: SoftReadingBaseline needs the expected reward under soft ",
         ),
         (
             ["experiment=fc_mnist", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],
@@ -549,7 +549,7 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
         ),
         (
             ["model=ram", "callbacks=translation", "~callbacks.samples"],
-            f"callbacks.alignments: shows {TEXT}, but the data has {IMAGES}; leave it out, or leave c",
+            f"callbacks.alignments: shows {TEXT}, but the data has {IMAGES}; leave it out, ",
         ),
         (["callbacks=recognition"], f"callbacks.glimpses: shows {IMAGES}, but the data has {TEXT}; "),
         (

@@ -18,9 +18,10 @@ from data.text.vocabulary import Characters
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.core.batch import Padded, TranslationBatch
+from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.core.text import TextCodec, text_spec
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.training.callbacks import LastCheckpoint, RandomState, SelfDescription, StepAxis, Throughput
 from zoo.training.checkpoint_io import AtomicIO
 

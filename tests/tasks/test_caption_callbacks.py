@@ -12,10 +12,12 @@ from lightning.pytorch import Callback
 from lightning.pytorch.loggers import WandbLogger
 from torch import Tensor
 
-from zoo.core.batch import CaptionBatch, Padded, TranslationBatch
+from zoo.core.batch import Padded
 from zoo.tasks.captioning import caption_figures as module
+from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.tasks.captioning.caption_figures import CaptionFigures
 from zoo.tasks.samples import CaptionTable
+from zoo.tasks.translation.batch import TranslationBatch
 
 
 class Caption(NamedTuple):

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader
 
 from data.text.vocabulary import Words
 from zoo.attention import Additive, Hard, MovingAverageBaseline, ScaledDot, Soft, SoftReadingBaseline
-from zoo.core.batch import CaptionBatch, TrueCaptions, decoder_pair
+from zoo.core.batch import TrueCaptions, decoder_pair
 from zoo.core.spec import DataSpec, ImageSpec
 from zoo.core.text import TextCodec, text_spec
 from zoo.decoding import Beam, Greedy, Hypothesis
@@ -27,6 +27,7 @@ from zoo.networks.encoders import Compact
 from zoo.networks.positions import Sinusoidal
 from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
 from zoo.runs.report import KNOWN_WARNINGS
+from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.tasks.captioning.task import CaptioningTask
 
 COLOURS = ("red", "green", "blue")

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.core.batch import CatchBatch, CatchRules
+from zoo.tasks.tracking.batch import CatchBatch, CatchRules
 from zoo.tasks.tracking.catch import Catch
 
 

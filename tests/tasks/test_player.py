@@ -10,7 +10,7 @@ from typer.testing import CliRunner, Result
 
 import zoo
 from zoo.cli.app import main
-from zoo.core.batch import CatchRules
+from zoo.tasks.tracking.batch import CatchRules
 from zoo.tasks.tracking.catch import Catch, new_game
 from zoo.tasks.tracking.predictor import CatchPlayer
 

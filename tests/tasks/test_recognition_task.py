@@ -16,13 +16,13 @@ from data.images.canvas import Translated
 from data.images.digits import Digits
 from data.images.images import ImageData
 from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look, RandomPolicy
-from zoo.core.batch import ImageBatch
 from zoo.core.spec import DataSpec, ImageSpec
 from zoo.kernels.noise import keyed
 from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import Glimpsed, Recognised, RecurrentAttentionModel
 from zoo.networks.recurrent import Rectified
 from zoo.tasks.policy_gradient import CollapseAlarm, saturated
+from zoo.tasks.recognition.batch import ImageBatch
 from zoo.tasks.recognition.task import RecognitionTask
 
 SPEC = DataSpec("x", None, None, "", "", image=ImageSpec(1, 8, 8, ("a", "b", "c")))

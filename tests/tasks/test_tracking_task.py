@@ -16,12 +16,12 @@ from torch import Tensor, nn
 from data.core.batching import Part
 from data.games.catch import CatchData
 from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look, RandomPolicy
-from zoo.core.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 from zoo.core.spec import DataSpec, ImageSpec
 from zoo.kernels.noise import keyed
 from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
 from zoo.networks.recurrent import LSTM
+from zoo.tasks.tracking.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 from zoo.tasks.tracking.catch import Catch
 from zoo.tasks.tracking.task import TrackingTask
 

@@ -21,7 +21,7 @@ from data.text.toys import Reverse
 from data.text.translation import TranslationData
 from data.text.vocabulary import Words
 from zoo.attention import Additive, GumbelHard, Hard, LearnedBaseline, Location, NoBaseline, Soft
-from zoo.core.batch import Padded, TranslationBatch, decoder_pair
+from zoo.core.batch import Padded, decoder_pair
 from zoo.core.metrics_csv import read_metrics
 from zoo.decoding import Beam, Greedy, Hypothesis, Sample
 from zoo.loggers.metrics_file import MetricsFile
@@ -30,6 +30,7 @@ from zoo.networks.positions import Learned, Sinusoidal
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, Decoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
 from zoo.networks.transformer import Transformer
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.tasks.translation.task import Search, TranslationScores, TranslationTask
 from zoo.training.callbacks import StepAxis
 from zoo.training.schedules import WarmupConstant

@@ -9,12 +9,13 @@ import torch
 
 from data.text.vocabulary import Words
 from zoo.attention import Additive, Soft
-from zoo.core.batch import Padded, TranslationBatch
+from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.core.text import text_spec
 from zoo.decoding import Beam, Greedy, Hypothesis
 from zoo.networks.recurrent import GRU
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, Seq2Seq
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.tasks.translation.task import Search, TranslationTask
 from zoo.tasks.translation.unknown_words import copied_words
 

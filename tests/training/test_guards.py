@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.utils.data import Dataset
 
 from data.core.batching import BatchLoader, TokenBatches
-from zoo.core.batch import ImageBatch
+from zoo.tasks.recognition.batch import ImageBatch
 from zoo.training.callbacks import LastCheckpoint, MemoryAdvice, RandomState
 
 

@@ -7,9 +7,10 @@ import torch
 from fake_task import FakeTask, Fit
 from torch import Tensor
 
-from zoo.core.batch import ImageBatch, TranslationBatch
 from zoo.core.metrics_csv import read_metrics
 from zoo.loggers.metrics_file import MetricsFile
+from zoo.tasks.recognition.batch import ImageBatch
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.training.callbacks import StepAxis, Throughput
 from zoo.training.callbacks import throughput as module
 

@@ -166,7 +166,7 @@ class SoftReadingBaseline(Baseline):
 
     It knows the word that was to come, and most of a reward's variance is that of words; where a reading is
     rewarded with its own word alone (discount 0), what is left is whether the sampled key helped more than
-    the mixture of all. Rewards of later words it leaves as they are: what a soft reading had earned there
+    the mixture of all. Rewards of later words it leaves as they are: their expectation under soft attention
     depends on the sample. Where this leaves Xu et al. 2015: their baseline is the moving average. The idea is
     that of MuProp (Gu et al. 2016) without its gradient, and of self-critical training (Rennie et al. 2017)
     with the expectation in the place of the greedy choice.

@@ -14,11 +14,11 @@ from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.aliases import growing
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
-from zoo.config.rules import uses_attention
 from zoo.config.sweep_rules import sweep_problems
 from zoo.config.union import union
 from zoo.core.problems import ConfigError, Problem
 from zoo.runs.frozen import Config, resolved
+from zoo.tasks.rules import uses_attention
 
 
 def command_line() -> argparse.Namespace:

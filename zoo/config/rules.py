@@ -15,19 +15,16 @@ from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_b
 from zoo.config.instantiate import instantiate
 from zoo.config.sweep_rules import sweep_problems
 from zoo.config.values import TARGET, annotations, shown, takes_path
-from zoo.core.batch import CaptionBatch, CatchBatch, ImageBatch, TranslationBatch
 from zoo.core.problems import ConfigError, Problem, joined, unknown
 from zoo.loggers.metrics_file import MetricsFile
-from zoo.metrics import METRICS
 from zoo.networks.encoders import PublishedEncoder
 from zoo.networks.positions import Learned
 from zoo.runs.frozen import Config
 from zoo.runtime.compiling import missing_tools
 from zoo.runtime.launch import find_launch
 from zoo.runtime.leases import gpus_wanted
-from zoo.tasks.captioning.task import CaptioningTask
-from zoo.tasks.recognition.task import RecognitionTask
-from zoo.tasks.translation.task import TranslationTask
+from zoo.tasks.rules import Configured, uses_attention
+from zoo.tasks.task import Task
 from zoo.training.callbacks import DivergenceGuard, LastCheckpoint, RandomState, StepAxis, Throughput
 from zoo.training.callbacks.final_validation import longer_than_epoch
 from zoo.training.schedules import Vaswani
@@ -56,28 +53,15 @@ NEEDED: dict[str, dict[str, type]] = {
 }
 """What no run can do without: its checkpoints, its numbers, and the guard over both."""
 
-CONTENTS: dict[type, str] = {
-    TranslationBatch: "pairs of sentences",
-    ImageBatch: "images of classes",
-    CatchBatch: "games of Catch",
-    CaptionBatch: "images with captions",
-}
-"""What data makes and a task takes, in words."""
-
 DDP = ("ddp", "ddp_find_unused_parameters_true")
 """Lightning's names of training in several processes where all weights learn at every step, and where not."""
 
 _NAME = re.compile(r"(?!\.*$)[^/\\]{1,100}")
 
 
-def uses_attention(node: Any, part: str = "score") -> bool:
-    """True when `attention.<part>` stands anywhere below the node, so that it reads by attention."""
-    if not isinstance(node, dict):
-        return False
-    attention = node.get("attention")
-    return (isinstance(attention, dict) and part in attention) or any(
-        uses_attention(value, part) for value in node.values()
-    )
+def configured(config: Config, given: Collection[str]) -> Configured:
+    """A configuration, as tasks see it."""
+    return Configured(config, given, _target, instantiate)
 
 
 def learned_positions_cover_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
@@ -106,20 +90,14 @@ def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator
 
 def soft_readings_are_to_be_had(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A baseline that reads softly needs a network that can read again."""
-    model, task = config["model"], config["task"]
-    baseline = _target((task.get("reinforce") or {}).get("baseline"))
-    selection, decoder = _target(config.get("selection")), _target(model.get("decoder"))
-    if "decoding" in task:
-        asked = uses_attention(model, "selection") and getattr(selection, "samples", False)
-    else:  # an agent; at Catch it samples what it does as well
-        learned = "policy" in model and getattr(_target(config.get("policy")), "learned", False)
-        asked = learned or _batch_type(task) is CatchBatch
-    if not asked:
+    baseline = _target((config["task"].get("reinforce") or {}).get("baseline"))
+    decoder, task = _target(config["model"].get("decoder")), _task(config)
+    if not task.reinforced(configured(config, given)):
         return
     if getattr(baseline, "reads_softly", False) and not getattr(decoder, "reads_softly", False):
         yield Problem(
             "task.reinforce.baseline",
-            f"{baseline.__name__} asks what a soft reading had earned, which only "  # type: ignore[union-attr]
+            f"{baseline.__name__} needs the expected reward under soft attention, which only "  # type: ignore[union-attr]
             "model=show_attend_tell model/caption_decoder=attentive can tell; "
             "take zoo.attention.MovingAverageBaseline or zoo.attention.LearnedBaseline",
         )
@@ -132,131 +110,59 @@ def what_is_asked_for_is_used(config: Config, given: Collection[str]) -> Iterato
         "selection": (uses_attention(config["model"], "selection"), "the model has no attention"),
         "policy": ("policy" in config["model"], "the model does not choose where to look"),
         "decoding": ("decoding" in config["task"], "the task writes no text"),
-        "model.glimpses": (
-            _batch_type(config["task"]) is not CatchBatch,
-            "a game has a look before each move",
-        ),
-        **dict.fromkeys(
-            ("task.episodes", "task.reinforce"),
-            (
-                _batch_type(config["task"]) is not ImageBatch or "policy" in config["model"],
-                "the model sees whole images",
-            ),
-        ),
     }
+    unused = _task(config).unused_settings(configured(config, given))
+    takers |= {key: (False, reason) for key, reason in unused.items()}
     for key, (taken, reason) in takers.items():
         asked = [text for text in given if f"{text.partition('=')[0]}.".startswith(f"{key}.")]
         if asked and not taken:
             yield Problem(key, f"{asked[0]} changes nothing: {reason}; leave it out")
 
 
-def unknown_words_can_be_replaced(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """What is copied is a word, and attention says which."""
-    if config["task"].get("replace_unknown") is not True:
-        return
-    if not uses_attention(config["model"]):
-        message = "true needs attention, which says the word to copy, and the model has none; leave it out"
-        yield Problem("task.replace_unknown", message)
-    tokenizer = _target(config["data"].get("tokenizer"))
-    if not getattr(tokenizer, "whole_words", True):
-        yield Problem(
-            "task.replace_unknown",
-            f"true needs a vocabulary of whole words; {tokenizer.__name__} spells rare ones "  # type: ignore[union-attr]
-            "and leaves hardly any unknown; take data/tokenizer=words, or leave it out",
-        )
-
-
-def words_that_point_are_whole(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """There is a map for each token, and a box for each word."""
-    tokenizer = _target(config["data"].get("tokenizer"))
-    knows = getattr(_target(config["data"].get("captions")), "knows_truths", False)
-    if knows and uses_attention(config["model"]) and not getattr(tokenizer, "whole_words", True):
-        yield Problem(
-            "data.tokenizer",
-            f"{tokenizer.__name__} makes pieces of words, but pointing_accuracy asks at what each whole"  # type: ignore[union-attr]
-            " word looks; take data/tokenizer=words",
-        )
+def tasks_own_rules(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """What the task itself asks."""
+    for rule in _task(config).rules:
+        yield from rule(configured(config, given))
 
 
 def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What no validation measures can pick no checkpoint; that would be noticed after the first one."""
-    task = _target(config["task"])
+    task = _task(config)
     try:
-        missing = _MISSING[task](config) if task in _MISSING else {}
+        absent = task.absent_metrics(configured(config, given))
     except ConfigError:  # which is said where the whole is put together
         return
     monitor = config["task"]["monitor"]
-    allowed = [name for name in (f"val/{metric}" for metric in task.validated) if name not in missing]  # type: ignore[union-attr]
+    allowed = [f"val/{metric}" for metric in task.validated if metric not in absent]
     if monitor not in allowed:
-        reason = missing.get(monitor, "there is no such metric")
+        reason = absent.get(monitor.removeprefix("val/"), "there is no such metric")
         yield Problem("task.monitor", f"{monitor} is not measured: {reason}{unknown(monitor, allowed)}")
-
-
-def _not_of_this_text(config: Config) -> dict[str, str]:
-    """Metrics that a translation has only sometimes, and why this one has not."""
-    # Some data modules are given their corpus, others make it.
-    data = config["data"]
-    own = "corpus" in data
-    corpus = instantiate(data["corpus"], "data.corpus") if own else instantiate(data, "data").corpus
-    missing = {}
-    if not corpus.languages[1]:
-        missing["val/bleu_tok_lc"] = "the target text has no language"
-    covered = ("val/number_coverage", "val/name_coverage")
-    missing |= dict.fromkeys(covered, "a split without numbers or names has none")
-    if not uses_attention(config["model"]):
-        of_attention = [f"val/{metric}" for metric in METRICS if metric.startswith("alignment_")]
-        missing |= dict.fromkeys(of_attention, "the model has no attention")
-    elif not corpus.aligned:
-        missing["val/alignment_accuracy"] = "the data does not know the true alignment"
-    return missing
-
-
-def _not_of_whole_images(config: Config) -> dict[str, str]:
-    """Metrics that a recognition has only where a policy chooses places."""
-    of_glimpses = ("val/error_1_sample", "val/saturation")
-    return {} if "policy" in config["model"] else dict.fromkeys(of_glimpses, "the model takes no glimpses")
-
-
-def _not_of_these_captions(config: Config) -> dict[str, str]:
-    """Metrics that a captioning has only where the data knows what words name, and attention looks at it."""
-    pointing = [f"val/{metric}" for metric in METRICS if metric.startswith("pointing_")]
-    if not uses_attention(config["model"]):
-        return dict.fromkeys(pointing, "the model has no attention")
-    if not getattr(_target(config["data"].get("captions")), "knows_truths", False):
-        return dict.fromkeys(pointing, "the data does not know where an image shows what words name")
-    return {}
-
-
-_MISSING: dict[type | None, Callable[[Config], dict[str, str]]] = {
-    TranslationTask: _not_of_this_text,
-    CaptioningTask: _not_of_these_captions,
-    RecognitionTask: _not_of_whole_images,
-}
-"""By task, which of its metrics a configuration does not have, and why."""
 
 
 def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Sentences show nothing, images are no game, ... No other rule makes sense where this fails."""
-    made, task = _batch_type(config["data"]), _target(config["task"])
-    taken = _batch_type(config["task"])
-    if made is not taken and made in CONTENTS and taken in CONTENTS:
-        said = f"has {CONTENTS[made]}, but {task.__name__} takes {CONTENTS[taken]}"  # type: ignore[union-attr]
-        plays = made is CatchBatch and "policy" in config["model"]
-        other = (
-            "task=tracking callbacks=tracking, which play" if plays else "another data=, or another model="
-        )
-        yield Problem("data", f"{said}; take {other}")
+    made, task = _batch_type(config["data"]), _task(config)
+    taken = task.batch_type
+    if made is not None and made is not taken:
+        said = f"has {made.contents()}, but {task.__name__} takes {taken.contents()}"  # type: ignore[attr-defined]
+        yield Problem("data", f"{said}; take another data=, or another model= and task=")
 
 
 def callbacks_show_what_there_is(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What draws images finds none among sentences, and would stop a run at its first validation."""
-    taken = _batch_type(config["task"])
+    taken = _task(config).batch_type
     for name, callback in config["callbacks"].items():
         drawn = _batch_type(callback)
-        if drawn is not taken and drawn in CONTENTS and taken in CONTENTS:
-            said = f"shows {CONTENTS[drawn]}, but the data has {CONTENTS[taken]}"
-            other = "take callbacks=tracking" if taken is CatchBatch else "leave callbacks= to the model"
-            yield Problem(f"callbacks.{name}", f"{said}; leave it out, or {other}")
+        if drawn is not None and drawn is not taken:
+            said = f"shows {drawn.contents()}, but the data has {taken.contents()}"  # type: ignore[attr-defined]
+            yield Problem(f"callbacks.{name}", f"{said}; leave it out, or take the callbacks= of this task")
+
+
+def _task(config: Config) -> type[Task]:
+    kind = _target(config["task"])
+    assert kind is not None
+    assert issubclass(kind, Task)
+    return kind
 
 
 def _batch_type(node: Any) -> type | None:
@@ -531,8 +437,7 @@ RULES: tuple[Rule, ...] = (
     sampling_needs_reinforce,
     what_is_asked_for_is_used,
     soft_readings_are_to_be_had,
-    unknown_words_can_be_replaced,
-    words_that_point_are_whole,
+    tasks_own_rules,
     monitor_is_measured,
     callbacks_show_what_there_is,
     stored_features_are_the_encoders,

@@ -8,10 +8,10 @@ import lightning.pytorch as pl
 import numpy as np
 from matplotlib.figure import Figure
 
-from zoo.core.batch import ImageBatch
 from zoo.core.spec import ImageSpec
 from zoo.figures import glimpse_sheet, location_histogram
 from zoo.tasks.policy_gradient import BORDER
+from zoo.tasks.recognition.batch import ImageBatch
 from zoo.tasks.recognition.task import RecognitionTask
 from zoo.training.callbacks.figures import Figures
 from zoo.training.callbacks.fixed import require_few

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
 
-from zoo.core.batch import CaptionBatch, TranslationBatch
+from zoo.tasks.captioning.batch import CaptionBatch
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.training.callbacks.fixed import fixed_predictions, require_few
 from zoo.training.callbacks.media import log_table
 

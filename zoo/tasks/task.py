@@ -15,6 +15,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from zoo.attention import MovingAverageBaseline
 from zoo.kernels.noise import keyed
 from zoo.tasks.predictor import Predictor
+from zoo.tasks.rules import Configured, Rule
 
 
 class Scores(nn.Module, ABC):
@@ -37,6 +38,7 @@ class Task(pl.LightningModule, ABC):
         batch_type: what it takes.
         predictor: what uses a trained model; None: nothing does.
         validated: names of all that its validations may measure.
+        rules: what parts of a configuration ask of each other.
         telling: those that say most, the best first: shown where there is room for a few, and proposed as the
             monitor in place of one that never changes.
         scores: by split, its metrics.
@@ -54,6 +56,7 @@ class Task(pl.LightningModule, ABC):
     predictor: ClassVar[type[Predictor] | None] = None
     validated: ClassVar[tuple[str, ...]]
     telling: ClassVar[tuple[str, ...]] = ()
+    rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __init__(
         self,
@@ -72,6 +75,23 @@ class Task(pl.LightningModule, ABC):
         self._parts: list[dict[str, Tensor]] = []
         self._stepped = True  # what comes next is the first part of a batch
         self._seed = torch.initial_seed()  # the same in all processes while they build their models
+
+    # Before a run: the configuration check asks
+
+    @classmethod
+    def absent_metrics(cls, configured: Configured) -> dict[str, str]:
+        """Those of `validated` that a configuration does not have, and why."""
+        return {}
+
+    @classmethod
+    def unused_settings(cls, configured: Configured) -> dict[str, str]:
+        """Settings that change nothing where this task is trained so, by key, and why."""
+        return {}
+
+    @classmethod
+    def reinforced(cls, configured: Configured) -> bool:
+        """Whether anything is trained by REINFORCE."""
+        return configured.learns_where_to_look
 
     @abstractmethod
     def new_scores(self, split: str) -> Scores:

@@ -16,6 +16,7 @@ from zoo.core.text import TextCodec
 from zoo.decoding import Greedy, Hypothesis, Step
 from zoo.kernels import linear_cross_entropy
 from zoo.kernels.noise import of_items
+from zoo.tasks.rules import Configured
 from zoo.tasks.task import Task
 
 Search = Callable[..., list[list[Hypothesis]]]
@@ -81,6 +82,11 @@ class WritingTask(Task):
     """
 
     network: Writer
+
+    @classmethod
+    def reinforced(cls, configured: Configured) -> bool:
+        """See `Task`."""
+        return configured.samples
 
     def __init__(
         self,

@@ -25,11 +25,11 @@ from data.captions.shapes import Shapes
 from data.images.augmentation import Augmentation
 from data.text.vocabulary import Words
 from zoo.config.instantiate import instantiate
-from zoo.core.batch import CaptionBatch
 from zoo.core.image import as_float, read_image
 from zoo.core.spec import DataSpec
 from zoo.core.text import TextCodec
 from zoo.runs.frozen import Config
+from zoo.tasks.captioning.batch import CaptionBatch
 
 CAPTIONS = sum(len(said_of(number)) for number in range(SPLITS["train"]))
 COUNTS = [CAPTIONS, SPLITS["val"], SPLITS["test"]]

@@ -16,7 +16,8 @@ from data.captions.captions import CaptionData
 from data.captions.shapes import COLOURS, KINDS, RELATIONS, Scenes, Shapes
 from data.core.batching import Part
 from data.text.vocabulary import Words
-from zoo.core.batch import Box, CaptionBatch
+from zoo.core.batch import Box
+from zoo.tasks.captioning.batch import CaptionBatch
 
 SIZES = {"train": 103, "val": 20, "test": 33}
 

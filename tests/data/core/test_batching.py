@@ -12,7 +12,7 @@ from torch.utils.data import Dataset
 
 from data.core.batching import BatchLoader, Layout, TokenBatches
 from data.core.data_module import DataModule
-from zoo.core.batch import TranslationBatch
+from zoo.tasks.translation.batch import TranslationBatch
 
 LENGTHS = st.lists(st.tuples(st.integers(1, 60), st.integers(1, 60)), min_size=1, max_size=80).map(np.array)
 

@@ -9,8 +9,8 @@ from through_loaders import assert_every_item_once, shared, trained_on
 from torch import Tensor
 
 from data.games.catch import CatchData
-from zoo.core.batch import CatchBatch, CatchRules
 from zoo.core.spec import DataSpec, ImageSpec
+from zoo.tasks.tracking.batch import CatchBatch, CatchRules
 
 GAMES = {"train": 103, "val": 20, "test": 33}
 

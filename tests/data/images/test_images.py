@@ -14,8 +14,8 @@ from torch import Tensor
 from data.images.canvas import Cluttered, Translated
 from data.images.image_set import ImageSet, LabelledImages, Split, numbered
 from data.images.images import ImageData
-from zoo.core.batch import ImageBatch
 from zoo.core.spec import DataSpec
+from zoo.tasks.recognition.batch import ImageBatch
 
 SIZES = {"train": 103, "val": 20, "test": 33}
 

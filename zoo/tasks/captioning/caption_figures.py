@@ -5,8 +5,8 @@ from pathlib import Path
 import lightning.pytorch as pl
 from matplotlib.figure import Figure
 
-from zoo.core.batch import CaptionBatch
 from zoo.figures import caption_sheet, captioned
+from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.training.callbacks.figures import Figures
 from zoo.training.callbacks.fixed import fixed_predictions, require_few
 

@@ -11,7 +11,7 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import Metric
 
 from zoo.attention import doubly_stochastic_penalty
-from zoo.core.batch import CaptionBatch, TrueCaptions, decoder_pair
+from zoo.core.batch import TrueCaptions, decoder_pair
 from zoo.core.spec import DataSpec
 from zoo.decoding import Hypothesis
 from zoo.decoding.tree import map_tensors
@@ -27,8 +27,11 @@ from zoo.metrics import (
     constant_caption,
 )
 from zoo.networks.encoders import ImageEncoder
+from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.tasks.captioning.caption import Caption
 from zoo.tasks.captioning.predictor import Captioner
+from zoo.tasks.captioning.rules import absent_metrics, words_that_point_are_whole
+from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores
 from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask, per_token
 
@@ -129,6 +132,7 @@ class CaptioningTask(WritingTask):
 
     batch_type = CaptionBatch
     predictor = Captioner
+    rules = (words_that_point_are_whole,)
     validated = (
         *("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
         *("bleu_1_nobp", "bleu_2_nobp", "bleu_3_nobp", "bleu_4_nobp"),
@@ -137,6 +141,11 @@ class CaptioningTask(WritingTask):
     )
     telling = ("cider_d", "rouge_l", "bleu_4", "pointing_accuracy", "exact_match", "tf_perplexity")
     network: CaptionNetwork
+
+    @classmethod
+    def absent_metrics(cls, configured: Configured) -> dict[str, str]:
+        """See `Task`."""
+        return absent_metrics(configured, cls.validated)
 
     def __init__(
         self,

@@ -11,7 +11,6 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric, Metric
 
 from zoo.attention import LocationPolicy, Reinforce, reward_to_go
-from zoo.core.batch import ImageBatch
 from zoo.core.spec import DataSpec
 from zoo.metrics import Error
 from zoo.networks.ram import Recognised
@@ -23,7 +22,9 @@ from zoo.tasks.policy_gradient import (
     location_terms,
     saturated,
 )
+from zoo.tasks.recognition.batch import ImageBatch
 from zoo.tasks.recognition.predictor import Recogniser
+from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores, Task
 
 
@@ -95,6 +96,18 @@ class RecognitionTask(Task):
     predictor = Recogniser
     validated = ("error", "error_1_sample", "loss", "saturation")
     telling = ("error", "loss")
+
+    @classmethod
+    def absent_metrics(cls, configured: Configured) -> dict[str, str]:
+        """See `Task`; some are there only where a policy chooses places."""
+        of_glimpses = ("error_1_sample", "saturation")
+        return {} if configured.looks else dict.fromkeys(of_glimpses, "the model takes no glimpses")
+
+    @classmethod
+    def unused_settings(cls, configured: Configured) -> dict[str, str]:
+        """See `Task`."""
+        of_glimpses = ("task.episodes", "task.reinforce")
+        return {} if configured.looks else dict.fromkeys(of_glimpses, "the model sees whole images")
 
     def __init__(
         self,

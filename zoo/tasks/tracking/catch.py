@@ -6,7 +6,7 @@ The environment of the recurrent attention model's dynamic setting (Mnih et al. 
 import torch
 from torch import Tensor
 
-from zoo.core.batch import CatchBatch, CatchRules
+from zoo.tasks.tracking.batch import CatchBatch, CatchRules
 
 
 def new_game(rules: CatchRules, balls: int, seed: int) -> CatchBatch:

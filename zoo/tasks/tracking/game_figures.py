@@ -6,9 +6,9 @@ from typing import cast
 import lightning.pytorch as pl
 from matplotlib.figure import Figure
 
-from zoo.core.batch import CatchBatch
 from zoo.figures import game_sheet
 from zoo.tasks.glimpse_figures import where_looked
+from zoo.tasks.tracking.batch import CatchBatch
 from zoo.tasks.tracking.task import TrackingTask
 from zoo.training.callbacks.figures import Figures
 from zoo.training.callbacks.fixed import require_few

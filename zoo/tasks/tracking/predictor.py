@@ -5,12 +5,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.core.batch import CatchRules
 from zoo.figures import game_sheet
 from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.inputs import check_whole_number
 from zoo.tasks.player import Player
 from zoo.tasks.predictor import check_picture, draw, run_name, same_places
+from zoo.tasks.tracking.batch import CatchRules
 from zoo.tasks.tracking.catch import new_game
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
 from zoo.attention import Baseline, LocationPolicy, Reinforce, reward_to_go
-from zoo.core.batch import CatchBatch
 from zoo.core.spec import DataSpec
 from zoo.kernels.noise import gumbel_like
 from zoo.metrics import CatchRate, StandardError
@@ -26,7 +25,9 @@ from zoo.tasks.policy_gradient import (
     over_time,
     saturated,
 )
+from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores, Task
+from zoo.tasks.tracking.batch import CatchBatch
 from zoo.tasks.tracking.catch import Catch
 from zoo.tasks.tracking.predictor import CatchPlayer
 
@@ -115,6 +116,16 @@ class TrackingTask(Task):
     predictor = CatchPlayer
     validated = ("catch_rate", "catch_rate_standard_error", "saturation")
     telling = ("catch_rate",)
+
+    @classmethod
+    def unused_settings(cls, configured: Configured) -> dict[str, str]:
+        """See `Task`."""
+        return {"model.glimpses": "a game has a look before each move"}
+
+    @classmethod
+    def reinforced(cls, configured: Configured) -> bool:
+        """See `Task`; what it does is sampled, too."""
+        return True
 
     def __init__(
         self,

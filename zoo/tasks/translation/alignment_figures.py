@@ -5,8 +5,8 @@ from pathlib import Path
 import lightning.pytorch as pl
 from matplotlib.figure import Figure
 
-from zoo.core.batch import TranslationBatch
 from zoo.figures import alignment_sheet, head_grids
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.training.callbacks.figures import Figures
 from zoo.training.callbacks.fixed import fixed_predictions, require_few
 

@@ -9,7 +9,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import Metric
 
-from zoo.core.batch import Padded, TranslationBatch, batches_of_like_length, decoder_pair
+from zoo.core.batch import Padded, batches_of_like_length, decoder_pair
 from zoo.core.spec import DataSpec
 from zoo.core.text import TextCodec
 from zoo.decoding import Hypothesis
@@ -24,8 +24,11 @@ from zoo.metrics import (
     coverage_metrics,
     text_metrics,
 )
+from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores
+from zoo.tasks.translation.batch import TranslationBatch
 from zoo.tasks.translation.predictor import Translator
+from zoo.tasks.translation.rules import absent_metrics, unknown_words_can_be_replaced
 from zoo.tasks.translation.translation import HeadMaps, Translation
 from zoo.tasks.translation.unknown_words import copied_words
 from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask
@@ -126,12 +129,18 @@ class TranslationTask(WritingTask):
     network: EncoderDecoder
     batch_type = TranslationBatch
     predictor = Translator
+    rules = (unknown_words_can_be_replaced,)
     validated = (
         *("bleu", "bleu_tok_lc", "chrf", "exact_match", "number_coverage", "name_coverage"),
         *("alignment_accuracy", "alignment_entropy", "alignment_normalised_entropy", "alignment_sharpness"),
         *("tf_loss", "tf_perplexity"),
     )
     telling = ("chrf", "bleu", "exact_match", "tf_perplexity")
+
+    @classmethod
+    def absent_metrics(cls, configured: Configured) -> dict[str, str]:
+        """See `Task`."""
+        return absent_metrics(configured, cls.validated)
 
     def __init__(
         self,

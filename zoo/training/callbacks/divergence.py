@@ -9,7 +9,7 @@ import torch
 from lightning.pytorch import Callback
 from torch import Tensor
 
-from zoo.core.batch import TranslationBatch
+from zoo.core.batch import Batch
 
 _SHOWN = 20
 """Items that a message names; `Diverged.items` has all."""
@@ -71,7 +71,7 @@ class DivergenceGuard(Callback):
         trainer: pl.Trainer,
         pl_module: pl.LightningModule,
         outputs: Any,
-        batch: TranslationBatch,
+        batch: Batch,
         batch_idx: int,
     ) -> None:
         """Looks at the previous step's loss and notes this step's."""

@@ -13,10 +13,8 @@ from torch import Tensor
 from torch.nn.utils import get_total_norm
 from torch.optim import Optimizer
 
-from zoo.core.batch import CaptionBatch, CatchBatch, ImageBatch, Padded, TranslationBatch
+from zoo.core.batch import Batch, Padded
 from zoo.runtime.flops import flop_counter, peak_flops
-
-Batch = TranslationBatch | ImageBatch | CatchBatch | CaptionBatch
 
 
 class Throughput(Callback):

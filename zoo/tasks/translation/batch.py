@@ -1,0 +1,52 @@
+"""The batch of the task."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+from zoo.core.batch import Padded
+
+
+class TranslationBatch(NamedTuple):
+    """Sentence pairs.
+
+    Attributes:
+        index: `(B,)` int64, each pair's number in its split (predictions are stored by it).
+        source: ids ending in EOS.
+        target: ids from BOS to EOS; see `decoder_pair` for the shift.
+        source_text: the raw source sentences.
+        target_text: the raw references, which are what is scored.
+        alignment: `(B, T-1)` int64, the source position behind each predicted token (-1: none), where the
+            data set knows it, else None.
+        share: what its loss is multiplied with where it is part of a larger batch, see `data.core.batching`.
+    """
+
+    index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
+    source: Padded
+    target: Padded
+    source_text: list[str]
+    target_text: list[str]
+    alignment: Tensor | None = None
+    share: float = 1.0
+
+    @staticmethod
+    def contents() -> str:
+        """What it holds in words, for messages."""
+        return "pairs of sentences"
+
+    @property
+    def amounts(self) -> dict[str, Tensor | int]:
+        """What to measure speed by: target tokens, as the model must predict them, and sentences."""
+        pairs = len(self.index)
+        return {"tokens": self.target.lengths.sum() - pairs, "sentences": pairs}  # BOS is not predicted
+
+    @property
+    def shape(self) -> str:
+        """Its size in words, for messages."""
+        sides = (self.source.ids, self.target.ids)
+        return ", ".join(f"{len(ids)} sentences x {ids.shape[1]} tokens" for ids in sides)
+
+    @property
+    def memory_keys(self) -> tuple[str, ...]:
+        """Settings that decide how much memory it takes, that of its size first."""
+        return ("data.batch_tokens", "data.maximum_length", "model.hidden_size", "decoding.beam_size")
