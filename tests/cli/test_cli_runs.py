@@ -135,7 +135,8 @@ def test_clean_shows_and_then_removes(run: Path) -> None:
 
 
 def test_one_damaged_run_keeps_no_other_from_being_cleaned(run: Path) -> None:
-    (run / "checkpoints" / "last.ckpt").write_bytes(b"")
+    for name in ("last.ckpt", "best.ckpt"):
+        (run / "checkpoints" / name).write_bytes(b"")
     other = run.with_name("11-00-00_b_00000000")
     other.mkdir()
     (other / "status.json").write_text("{")
@@ -173,7 +174,8 @@ def test_whatever_stands_in_a_status_stops_no_other_run(run: Path, content: str)
     other = run.with_name("11-00-00_b_00000000")
     other.mkdir()
     (other / "status.json").write_text(content)
-    (run / "checkpoints" / "last.ckpt").write_bytes(b"")
+    for name in ("last.ckpt", "best.ckpt"):
+        (run / "checkpoints" / name).write_bytes(b"")
     result = _zoo("clean", run.parents[1])
     assert result.exit_code == 1
     assert result.stderr.startswith(f"left alone: {other}/status.json is not a run's status: ")

@@ -21,13 +21,9 @@ import pytest
 
 import data
 import zoo
-from zoo.config.allowed import permitted
+from zoo.config.allowed import FOREIGN, permitted
 from zoo.config.values import annotations, takes_path
 
-OTHERS = (
-    *("torch.nn", "torch.optim", "torch.optim.lr_scheduler", "torchmetrics", "torchmetrics.text"),
-    *("lightning.pytorch.callbacks", "lightning.pytorch.loggers", "torchmetrics.classification"),
-)
 EFFECTS = (
     *("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.fork", "os.forkpty"),
     *("os.kill", "os.killpg", "signal.pthread_kill", "pty.spawn", "socket.connect", "urllib.Request"),
@@ -43,11 +39,11 @@ CALLS = (
 
 
 def modules() -> Iterator[str]:
-    for package in (zoo, data):
+    yield from FOREIGN
+    for package in (zoo, data, *map(importlib.import_module, FOREIGN)):
         for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if found.name != "zoo.__main__":
                 yield found.name
-    yield from OTHERS
 
 
 def classes() -> dict[str, type]:

@@ -1,6 +1,7 @@
 """Where a stopped run goes on, what is kept of it, and what can be freed."""
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -35,11 +36,34 @@ def folder(tmp_path: Path) -> Path:
     (run / "checkpoints").mkdir(parents=True)
     here = {**CONFIG, "paths": {"runs_dir": str(tmp_path / "runs"), "run_dir": str(run)}}
     (run / "config.yaml").write_text(yaml.safe_dump(here))
-    checkpoint = {"global_step": 7, "state_dict": {"w": torch.ones(2)}, "zoo": contents(CONFIG, SPEC)}
+    checkpoint = {
+        "global_step": 7,
+        "state_dict": {"w": torch.ones(2)},
+        "zoo": contents(CONFIG, SPEC),
+        **progress(7),
+    }
     checkpoint["zoo"]["config"] = {**CONFIG, "paths": {**here["paths"], "run_dir": "/somewhere/runs/old"}}
     AtomicIO().save_checkpoint(checkpoint, run / LAST)
     _ended(run, State.PREEMPTED)
     return run
+
+
+def progress(steps: int) -> dict[str, Any]:
+    """What a training keeps in last.ckpt beside its weights."""
+    total = {"optimizer": {"step": {"total": {"completed": steps}}}}
+    loops = {
+        "epoch_progress": {},
+        "epoch_loop.batch_progress": {},
+        "epoch_loop.val_loop.batch_progress": {},
+        "epoch_loop.automatic_optimization.optim_progress": total,
+    }
+    return {
+        "resume": {"fitted": False, "batches": steps, "logged_steps": steps, "metrics_size": 0},
+        "loops": {"fit_loop": loops},
+        "optimizer_states": [{"state": {}, "param_groups": []}],
+        "lr_schedulers": [],
+        "callbacks": {},
+    }
 
 
 def _ended(run: Path, state: State) -> None:
@@ -180,6 +204,60 @@ def test_a_copy_waits_in_a_new_folder(folder: Path) -> None:
     (folder / "config.yaml").write_text("a: [1")
     with pytest.raises(ValueError, match="is not the configuration of a run"):
         copy_run(folder)
+
+
+def _without(*names: str) -> Any:
+    def change(checkpoint: dict[str, Any]) -> None:
+        holder = checkpoint
+        for name in names[:-1]:
+            holder = holder[name]
+        del holder[names[-1]]
+
+    return change
+
+
+def _with(**values: Any) -> Any:
+    return lambda checkpoint: checkpoint.update(values)
+
+
+def _replacing(path: str) -> Any:
+    state = {"dirpath": "/old/checkpoints", "best_model_path": "", "last_model_path": ""}
+    best = {"kth_best_model_path": path, "best_k_models": {path: torch.tensor(1.0)}}
+    return _with(callbacks={"BestCheckpoint": {**state, **best}})
+
+
+@pytest.mark.hostile("checkpoint")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (_without("resume"), "it has no resume"),
+        (_without("resume", "fitted"), "resume.fitted must be true or false"),
+        (_with(resume={**progress(7)["resume"], "metrics_size": -1}), "resume.metrics_size must be"),
+        (_without("loops"), "it has no loops"),
+        (_without("loops", "fit_loop", "epoch_progress"), "it has no epoch_progress"),
+        (_with(global_step=10**9), "global_step is 1000000000, but 7 steps were trained"),
+        (_without("optimizer_states"), "no state of the optimiser"),
+        (_with(optimizer_states=[]), "no state of the optimiser"),
+        (_with(callbacks={"x": 3}), "the state of the callback 'x'"),
+        (_replacing("/old/checkpoints/../../victim"), "BestCheckpoint would replace /old/checkpoints/../../"),
+        (_replacing("/old/checkpoints/.."), "would replace"),
+        (_replacing("/etc/passwd"), "would replace"),
+        (_replacing("s3://bucket/x.ckpt"), "would replace"),
+    ],
+)
+def test_a_checkpoint_that_no_training_can_go_on_from_is_refused(
+    folder: Path, change: Any, said: str
+) -> None:
+    checkpoint = torch.load(folder / LAST, weights_only=True)
+    change(checkpoint)
+    AtomicIO().save_checkpoint(checkpoint, folder / LAST)
+    with pytest.raises(CannotResume, match=re.escape(said)):
+        _start(folder)
+
+
+def test_without_a_best_checkpoint_the_last_one_is_kept(folder: Path) -> None:
+    _ended(folder, State.FINISHED)
+    assert [found.path.name for found in dispensable(folder)] == []
 
 
 def test_only_what_nobody_needs_is_freed(folder: Path) -> None:

@@ -77,6 +77,8 @@ def main() -> int:
         seed = re.search(r"^seed: (\d+)", config_file.read_text(), re.MULTILINE)
         best = {"metric": "val/chrf", "value": 1.5 * int(seed[1]) if seed else 5.0}
         (folder / "results.json").write_text(json.dumps({"checkpoint": best}))
+        (folder / "checkpoints").mkdir(exist_ok=True)
+        (folder / "checkpoints" / "best.ckpt").write_bytes(b"weights")
         (folder / "metrics.csv").write_text("step,name,value\n1,val/chrf,5.0\n")
         status.end(State.FINISHED, exit_code=0)
     return 0

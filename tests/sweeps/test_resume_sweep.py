@@ -163,7 +163,10 @@ def _spoil(folder: Path, damage: str) -> None:
         (folder / "config.yaml").unlink()
     else:
         name, _, content = damage.partition(":")
-        (folder / name).write_bytes(content.encode("latin-1"))
+        if content == "None":
+            (folder / name).unlink()
+        else:
+            (folder / name).write_bytes(content.encode("latin-1"))
 
 
 CONFIGURATIONS = ("folder", "no config.yaml", "config.yaml:", "config.yaml:[", "config.yaml:\xff\x00")
@@ -211,7 +214,19 @@ def test_a_damaged_status_in_a_new_sweep_runs_too(
     assert json.loads((sweep.jobs[0].folder / "seen.json").read_text())["resumed"], "its folder is no new one"
 
 
-@pytest.mark.parametrize("damage", ["metrics.csv:", "metrics.csv:step,name,value\n1,a\n", "config.yaml:["])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "metrics.csv:",
+        "metrics.csv:step,name,value\n1,a\n",
+        f"metrics.csv:step,name,value\n{'9' * 400},a,1\n",
+        "config.yaml:[",
+        "results.json:{",
+        "results.json:None",
+        "checkpoints/best.ckpt:None",
+    ],
+    ids=lambda damage: damage[:40],
+)
 def test_a_damaged_job_that_had_finished_is_named_and_left_alone(
     make_sweep: MakeSweep,
     fake_script: Path,

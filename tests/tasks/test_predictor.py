@@ -1,5 +1,7 @@
 """Prediction from the checkpoint alone."""
 
+import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +15,8 @@ import zoo
 from zoo.runtime import half_precision
 from zoo.tasks.predictor import choose_device
 from zoo.tasks.translation.predictor import Translator
-from zoo.training.checkpoint import CheckpointError
+from zoo.training.checkpoint import CheckpointError, find_checkpoint
+from zoo.training.checkpoint_io import AtomicIO
 
 DELETED = object()
 TEXTS = ["abc", "hgf edc", "k", "abcdefgh ijk abc"]
@@ -111,17 +114,18 @@ def test_weights_of_another_model_are_refused(run: Path, tmp_path: Path) -> None
 @pytest.mark.parametrize(
     ("key", "value", "message"),
     [
-        ("model", None, "cannot be built: TypeError: 'NoneType' object is not callable"),
-        ("model", DELETED, "cannot be built: KeyError: 'model'"),
+        ("model", None, "must name a model of this project, got None"),
+        ("model", DELETED, "must name a model of this project, got None"),
         ("model._target_", "zoo.networks.seq2seq.Seq3Seq", "no Seq3Seq; did you mean Seq2Seq"),
-        ("model._target_", "zoo.attention.Soft", "cannot be built: TypeError: .*unexpected keyword"),
-        ("model._target_", DELETED, "cannot be built: TypeError"),
+        ("model._target_", "zoo.attention.Soft", "Soft takes no hidden_size"),
+        ("model._target_", DELETED, "must name a model of this project, got None"),
         ("model.hidden_size", DELETED, "cannot be built: TypeError: .*argument: 'hidden_size'"),
-        ("model.hidden_size", "eight", "cannot be built: TypeError: "),
+        ("model.hidden_size", "eight", "model.hidden_size: Seq2Seq takes a whole number, got 'eight'"),
         ("model.hidden_size", 7, "cannot be built: hidden_size=7 cannot be divided"),
-        ("model.decoder.attention.score", None, "cannot be built: TypeError"),
+        ("model.decoder.attention.score", None, "attention.score: BahdanauDecoder takes a Module"),
         ("task.decoding", DELETED, "cannot be built: TypeError: .*argument: 'decoding'"),
         ("task.decoding.beam_size", 0, "cannot be built: task.decoding: beam_size must be at least 1"),
+        ("task.decoding.beam_size", 10**7, "beam_size must be at most 1,000, got 10,000,000"),
     ],
 )
 def test_a_damaged_configuration_is_one_clear_error(
@@ -149,6 +153,59 @@ def test_missing_weights_are_named(run: Path, tmp_path: Path, missing: str) -> N
     torch.save(loaded, tmp_path / "a.ckpt")
     with pytest.raises(CheckpointError, match=r"does not fit the model .*Missing.*network\.output\.bias"):
         zoo.load(tmp_path / "a.ckpt")
+
+
+def _weights(change: Any) -> Any:
+    def apply(loaded: dict[str, Any]) -> None:
+        loaded["state_dict"] = {name: change(weight) for name, weight in loaded["state_dict"].items()}
+
+    return apply
+
+
+def _vocabulary(change: Any) -> Any:
+    def apply(loaded: dict[str, Any]) -> None:
+        side = loaded["zoo"]["spec"]["target"]
+        tokenizer = json.loads(side["tokenizer"])
+        tokenizer["model"]["vocab"] = change(tokenizer["model"]["vocab"])
+        side["tokenizer"] = json.dumps(tokenizer)
+
+    return apply
+
+
+def _config(group: str, **values: Any) -> Any:
+    return lambda loaded: loaded["zoo"]["config"][group].update(values)
+
+
+@pytest.mark.hostile("checkpoint")
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda loaded: loaded["zoo"]["spec"]["target"].update(eos=7), "eos=7, but </s> is 3"),
+        (lambda loaded: loaded["zoo"]["spec"]["source"].update(pad=3, eos=0), "pad=3, but <pad> is 0"),
+        (_vocabulary(lambda vocab: {word: number + 10 for word, number in vocab.items()}), "with ids up to"),
+        (_vocabulary(lambda vocab: dict(list(vocab.items())[:6])), "the vocabulary has 6 tokens"),
+        (_weights(lambda weight: weight.to(torch.int64)), "holds torch.int64"),
+        (_weights(lambda weight: torch.full_like(weight, 1e300, dtype=torch.float64)), "is not finite"),
+        (_config("task", decoding="x"), "task.decoding: "),
+        (_config("task", _target_="zoo.attention.Dot"), "must name a task of this project"),
+        (_config("model", _target_="torch.nn.Linear", in_features=2, out_features=2), "must name a model of"),
+        (
+            _config("model", _target_="torchmetrics.image.lpip.LearnedPerceptualImagePatchSimilarity"),
+            "may not",
+        ),
+        (_config("model", hidden_size="x"), "hidden_size"),
+    ],
+)
+def test_a_checkpoint_that_means_something_else_is_refused(
+    run: Path, tmp_path: Path, change: Any, said: str
+) -> None:
+    """In one line, before anything is computed with it."""
+    loaded = torch.load(find_checkpoint(run), weights_only=True)
+    change(loaded)
+    AtomicIO().save_checkpoint(loaded, tmp_path / "other.ckpt")
+    with pytest.raises(CheckpointError, match=re.escape(said)) as caught:
+        zoo.load(tmp_path / "other.ckpt")
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

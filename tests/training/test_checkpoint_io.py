@@ -55,3 +55,18 @@ def test_objects_are_refused_even_when_asked_for(tmp_path: Path) -> None:
 def test_options_of_remote_storage_are_not_ignored(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="storage_options are not supported"):
         AtomicIO().save_checkpoint({}, tmp_path / "a.ckpt", storage_options={"region": "x"})
+
+
+def test_only_files_are_removed(tmp_path: Path) -> None:
+    """Lightning's own writer removes whole folders."""
+    (tmp_path / "folder.ckpt").mkdir()
+    (tmp_path / "folder.ckpt" / "precious").touch()
+    (tmp_path / "old.ckpt").touch()
+    (tmp_path / "link.ckpt").symlink_to(tmp_path / "folder.ckpt")
+    for name in ("folder.ckpt", "link.ckpt"):
+        with pytest.raises(ValueError, match="is no checkpoint: it is left as it is"):
+            AtomicIO().remove_checkpoint(tmp_path / name)
+    AtomicIO().remove_checkpoint(tmp_path / "old.ckpt")
+    AtomicIO().remove_checkpoint(tmp_path / "gone.ckpt")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder.ckpt", "link.ckpt"]
+    assert (tmp_path / "folder.ckpt" / "precious").exists()

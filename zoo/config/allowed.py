@@ -11,8 +11,13 @@ from functools import cache
 
 from zoo.core.problems import unknown
 
-_PACKAGES = ("zoo", "data", "torch", "torchmetrics", "lightning")
+_PACKAGES = ("zoo", "data", "torch", "lightning")
 _OWN = ("zoo", "data")
+FOREIGN = (
+    *("torch.nn", "torch.optim", "lightning.pytorch.callbacks", "lightning.pytorch.loggers"),
+    "lightning.pytorch.trainer",
+)
+"""Packages of others whose classes may be built: tests/config/test_constructors.py tries each of them."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*(\.[A-Za-z][A-Za-z0-9_]*)+")
 
 
@@ -72,14 +77,16 @@ def locate(target: object) -> type:
     if not permitted(found):
         bases = ", ".join(base.__name__ for base in _bases())
         raise NotAllowed(
-            f"{target!r} may not be built: neither defined in {' or '.join(_OWN)} nor derived from {bases}"
+            f"{target!r} may not be built: neither defined in {' or '.join(_OWN)}, nor in"
+            f" {', '.join(FOREIGN)} and derived from {bases}"
         )
     return found
 
 
 def permitted(kind: type) -> bool:
     """True for classes that a configuration may build."""
-    return is_own(kind) or issubclass(kind, _bases())
+    foreign = any(f"{kind.__module__}.".startswith(f"{package}.") for package in FOREIGN)
+    return is_own(kind) or (foreign and issubclass(kind, _bases()))
 
 
 def is_own(kind: type) -> bool:

@@ -5,7 +5,9 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
 
-from zoo.config.allowed import locate
+from torch.nn import Module
+
+from zoo.config.allowed import is_own, locate
 from zoo.config.assembly import placeholder, refused
 from zoo.config.instantiate import refusals
 from zoo.config.limits import SETTINGS, infinities, limits_of, violations
@@ -14,6 +16,7 @@ from zoo.config.schema import Settings
 from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
 from zoo.core.problems import ConfigError, Problem, elsewhere, joined, similar, unknown
 from zoo.runs.frozen import Config
+from zoo.tasks.task import Task
 
 __all__ = ["check", "placeholder"]
 
@@ -80,6 +83,24 @@ def _out_of_range(config: Config) -> Iterator[Problem]:
     yield from violations(config, SETTINGS, "")
     for node, key in _parts(config, ""):
         yield from violations(node, limits_of(locate(node[TARGET])), key)
+
+
+def misfits(config: Config) -> Iterator[Problem]:
+    """What a model and its task cannot be built of: refused targets, arguments that they do not take.
+
+    Args:
+        config: of a checkpoint, which nobody has checked.
+    """
+    for group in ("model", "task"):
+        refused = list(refusals(config.get(group), group))
+        yield from refused
+        for node, key in [] if refused else _parts(config.get(group), group):
+            yield from _signature(node, key, config)
+            yield from violations(node, limits_of(locate(node[TARGET])), key)
+    for group, base in (("model", Module), ("task", Task)):
+        kind = config.get(group, {}).get(TARGET) if isinstance(config.get(group), dict) else None
+        if kind is None or not (is_own(locate(kind)) and issubclass(locate(kind), base)):
+            yield Problem(f"{group}.{TARGET}", f"must name a {group} of this project, got {kind!r}")
 
 
 def _parts(node: Any, key: str) -> Iterator[tuple[dict[str, Any], str]]:

@@ -7,7 +7,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from zoo.config.allowed import locate
+from lightning.pytorch.loggers import Logger
+
+from zoo.config.allowed import is_own, locate
 from zoo.config.values import TARGET, shown
 from zoo.core.problems import Problem
 from zoo.loggers.metrics_file import MetricsFile
@@ -30,6 +32,9 @@ _PLACES: dict[type, tuple[str, str]] = {
 def loggers_write_where_they_are_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Results, comparisons and dashboards look into the run's folder; so does what resumes a run."""
     for name, part in config["logger"].items():
+        if _is_a(part, Logger) and not is_own(locate(part[TARGET])) and not part.get("save_dir"):
+            message = "must be given: without it this logger writes where the command is typed"
+            yield Problem(f"logger.{name}.save_dir", message)
         for kind, (argument, file) in _PLACES.items():
             place = Path(config["paths"]["run_dir"]) / file
             if _is_a(part, kind) and Path(part[argument]) != place:

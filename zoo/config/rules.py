@@ -141,9 +141,16 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
 
 def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Sentences show nothing, images are no game, ... No other rule makes sense where this fails."""
-    made, task = _batch_type(config["data"]), _task(config)
+    made, task = _batch_type(config["data"]), _target(config["task"])
+    if task is None or not issubclass(task, Task):
+        yield Problem("task", f"must be a task, got {task and task.__name__}")
+        return
+    if made is None:
+        kind = _target(config["data"])
+        yield Problem("data", f"must be a data module that says its batch_type, got {kind and kind.__name__}")
+        return
     taken = task.batch_type
-    if made is not None and made is not taken:
+    if made is not taken:
         said = f"has {made.contents()}, but {task.__name__} takes {taken.contents()}"  # type: ignore[attr-defined]
         yield Problem("data", f"{said}; take another data=, or another model= and task=")
 

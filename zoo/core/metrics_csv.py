@@ -52,6 +52,8 @@ def read_metrics(path: Path) -> Iterator[Value]:
     for number, row in rows:
         try:
             step, name, value = row
-            yield Value(int(step), name, float(value))
+            if not 0 <= (number_of := int(step)) < 2**63:
+                raise ValueError(f"a step of {step[:20]}")
+            yield Value(number_of, name, float(value))
         except ValueError as error:
             raise ValueError(f"{path}, line {number}: {error}") from error

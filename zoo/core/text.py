@@ -80,6 +80,14 @@ class TextCodec:
             self._tokenizer = Tokenizer.from_str(spec.tokenizer)
         except Exception as error:  # the library raises bare exceptions
             raise ValueError(f"the vocabulary cannot be read as a tokenizer: {error}") from error
+        size, found = self._tokenizer.get_vocab_size(), self._tokenizer.get_vocab().values()
+        if size != spec.size or max(found, default=-1) >= size:
+            raise ValueError(
+                f"the vocabulary has {size} tokens with ids up to {max(found, default=-1)}, not {spec.size}"
+            )
+        for name, token in zip(("pad", "unk", "bos", "eos"), SPECIAL_TOKENS, strict=True):
+            if (number := self._tokenizer.token_to_id(token)) != getattr(spec, name):
+                raise ValueError(f"{name}={getattr(spec, name)}, but {token} is {number} in the vocabulary")
         # "</s>" inside a sentence is text, not the end of it.
         self._tokenizer.encode_special_tokens = True
 

@@ -27,6 +27,10 @@ def length_penalty(length: _Length, alpha: float) -> Any:
     return ((5.0 + length) / 6.0) ** alpha
 
 
+_LARGEST = 1000
+"""Hypotheses of a sentence; each holds scores of the whole vocabulary."""
+
+
 class Beam:
     """Keeps the `beam_size` most probable open hypotheses of every sentence.
 
@@ -48,6 +52,8 @@ class Beam:
     def __init__(self, *, beam_size: int, length_penalty: float, n_best: int = 1) -> None:
         if beam_size < 1:
             raise ValueError(f"beam_size must be at least 1, got {beam_size}")
+        if beam_size > _LARGEST:
+            raise ValueError(f"beam_size must be at most {_LARGEST:,}, got {beam_size:,}")
         if not 1 <= n_best <= beam_size:
             raise ValueError(f"n_best must be from 1 to beam_size ({beam_size}), got {n_best}")
         if not length_penalty >= 0:

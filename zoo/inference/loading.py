@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import Any
 
+from zoo.config.check import misfits
 from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError
 from zoo.tasks.predictor import Predictor
@@ -54,6 +55,8 @@ def trained_task(checkpoint: Checkpoint) -> Task:
         CheckpointError: the weights do not fit the model that the configuration describes.
     """
     try:
+        if problems := list(misfits(checkpoint.config)):
+            raise ConfigError(problems)
         network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
         task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
         if not isinstance(task, Task):
@@ -62,13 +65,24 @@ def trained_task(checkpoint: Checkpoint) -> Task:
         raise CheckpointError(
             f"{checkpoint.path} describes a model that cannot be built: {_one_line(error)}"
         ) from error
+    _require_kinds(checkpoint, task)
     try:
         task.load_state_dict(checkpoint.state_dict)
+        if broken := [name for name, weight in task.state_dict().items() if not weight.isfinite().all()]:
+            raise RuntimeError(f"{broken[0]} is not finite in the model's precision")
     except RuntimeError as error:
         raise CheckpointError(
             f"{checkpoint.path} does not fit the model that its configuration describes: {_one_line(error)}"
         ) from error
     return task
+
+
+def _require_kinds(checkpoint: Checkpoint, task: Task) -> None:
+    """Refuses whole numbers for weights: torch would turn them into some."""
+    for name, weight in task.state_dict().items():
+        given = checkpoint.state_dict.get(name)
+        if given is not None and given.is_floating_point() != weight.is_floating_point():
+            raise CheckpointError(f"{checkpoint.path} is damaged: {name} holds {given.dtype}")
 
 
 def _one_line(error: Exception) -> str:

@@ -8,6 +8,7 @@ from zoo.core.files import partials
 from zoo.runs.boundary import require_own
 from zoo.runs.resume import LAST
 from zoo.runs.status import State, StatusFile
+from zoo.training.checkpoint import BEST
 
 
 class Dispensable(NamedTuple):
@@ -52,7 +53,7 @@ def dispensable(run: Path) -> Iterator[Dispensable]:
     for path in partials(run):
         yield _found(path, "half written by a killed process")
     if state is State.FINISHED:
-        if (run / LAST).exists():
+        if (run / LAST).exists() and (run / BEST).is_file():
             yield _found(run / LAST, "the run is finished; best.ckpt stays")
         if (run / "metrics.discarded.csv").exists():
             yield _found(run / "metrics.discarded.csv", "steps that were trained again")

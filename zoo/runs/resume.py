@@ -15,7 +15,7 @@ from zoo.loggers import tensorboard
 from zoo.runs.boundary import LeadsOutside, require_own
 from zoo.runs.frozen import folder_of, moved, require_unused
 from zoo.runs.status import State, StatusFile, status_of
-from zoo.training.checkpoint import CheckpointError, read_checkpoint
+from zoo.training.checkpoint import CheckpointError, read_last
 
 LAST = Path("checkpoints") / "last.ckpt"
 
@@ -78,7 +78,7 @@ def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
     if not last.exists():
         return None  # `discard_progress` then puts it back to its beginning
     try:
-        trained = read_checkpoint(last).config
+        trained = read_last(last).config
     except CheckpointError as error:
         raise CannotResume(f"{error}; delete it to begin at the beginning") from error
     changes = list(differences(_anywhere(moved(trained, folder)), _anywhere(config)))

@@ -11,7 +11,7 @@ from zoo.core.reading import Unreadable, read_json
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.frozen import FILE, moved, thaw, write_config
 from zoo.runs.status import State, StatusFile
-from zoo.training.checkpoint import CheckpointError, find_checkpoint, nearest
+from zoo.training.checkpoint import CheckpointError, find_checkpoint, nearest, read_checkpoint
 
 _COSTS = ("seconds", "per_second", "peak_memory_bytes")
 """What results.json says of the training."""
@@ -65,6 +65,10 @@ def queue_test(run: Path, overrides: Sequence[str], config_dir: Path) -> Path:
         OSError: the new folder cannot be made.
     """
     require_finished(run)
+    try:
+        read_checkpoint(run)  # before there is a folder
+    except CheckpointError as error:
+        raise CannotTest(str(error)) from error
     before, trained = thaw(run / FILE)
     config = with_overrides({**trained, "test": True}, overrides, config_dir)
     check(config, overrides)

@@ -17,6 +17,7 @@ from zoo.config.sweep_rules import check_gpus
 from zoo.config.sweep_settings import SweepSettings, sweep_settings
 from zoo.core.lock import is_held
 from zoo.core.metrics_csv import read_metrics
+from zoo.core.reading import Unreadable, read_json, require_regular
 from zoo.runs.results import commit, cores
 from zoo.runs.resume import make_ready
 from zoo.runs.status import State, StatusFile, status_of
@@ -25,6 +26,7 @@ from zoo.runtime.preemption import leave_closed_terminal
 from zoo.sweeps.job import JobProcess
 from zoo.sweeps.record import Sweep, SweepJob, configurations, read_sweep, refuse_changes
 from zoo.sweeps.table import SweepTable, print_sweep
+from zoo.training.checkpoint import find_checkpoint
 
 log = logging.getLogger(__name__)
 
@@ -291,7 +293,7 @@ def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
                 f"{folder} ended before its jobs were queued; begin it again: python train.py -m {line}"
             )
         finished = [job for job in jobs if states[job.folder] is State.FINISHED]
-        damages |= {job.number: said for job in finished if (said := _damaged_metrics(job.folder))}
+        damages |= {job.number: said for job in finished if (said := _damage(job.folder))}
         for number, said in sorted(damages.items()):
             log.error("job %d is damaged and left out, the others go on: %s", number, said)
         done = (State.FINISHED, State.PRUNED, State.DIVERGED)
@@ -302,11 +304,15 @@ def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
         return end_sweep(folder, code or None, damages)
 
 
-def _damaged_metrics(run: Path) -> str | None:
-    """Why the metrics.csv of a finished run cannot be read; None where it can."""
+def _damage(run: Path) -> str | None:
+    """What of a finished run cannot be read; None where it is whole."""
     try:
         for _ in read_metrics(run / "metrics.csv"):
             pass
+        read_json(run / "results.json")
+        require_regular(find_checkpoint(run))
+    except Unreadable as error:
+        return str(error)
     except (OSError, ValueError, csv.Error) as error:
         return str(error)
     return None

@@ -24,9 +24,10 @@ from zoo.core.reading import Unreadable, require_regular
 from zoo.core.spec import DataSpec
 from zoo.training.checkpoint_content import damage, require_usable
 from zoo.training.checkpoint_io import AtomicIO
+from zoo.training.progress import require_progress
 
 FORMAT = 1
-_BEST = Path("checkpoints") / "best.ckpt"
+BEST = Path("checkpoints") / "best.ckpt"
 _TRAINING_ONLY = ("optimizer_states", "lr_schedulers", "loops", "trained_weights")
 _PICKERS = ("BestCheckpoint", "ModelCheckpoint")
 """Beginnings of the keys under which callbacks that pick a checkpoint keep their state, now and before."""
@@ -124,11 +125,11 @@ def find_checkpoint(run: str | Path) -> Path:
     """
     path = Path(run).expanduser()
     if path.is_dir():
-        if (path / _BEST).exists():  # what is no file is named as such when it is read
-            return path / _BEST
+        if (path / BEST).exists():  # what is no file is named as such when it is read
+            return path / BEST
         others = sorted(str(file.relative_to(path)) for file in path.rglob("*.ckpt"))
         found = f"it has {', '.join(others)}: name the file to use it" if others else "it has none at all"
-        raise CheckpointError(f"{path} has no {_BEST.as_posix()}; {found}")
+        raise CheckpointError(f"{path} has no {BEST.as_posix()}; {found}")
     if not path.exists():
         raise CheckpointError(f"{path} does not exist{nearest(path)}")
     return path
@@ -158,7 +159,25 @@ def read_checkpoint(run: str | Path) -> Checkpoint:
             by this project, has another format, or has weights that are not finite.
     """
     path = find_checkpoint(run)
+    return _understood(path, _load(path))
+
+
+def read_last(path: Path) -> Checkpoint:
+    """Reads a checkpoint that a training is to go on from.
+
+    Raises:
+        CheckpointError: as `read_checkpoint`, or it does not hold all that a training needs.
+    """
     loaded = _load(path)
+    checkpoint = _understood(path, loaded)
+    try:
+        require_progress(loaded)
+    except ValueError as error:
+        raise CheckpointError(f"{path} cannot be gone on from: {error}") from error
+    return checkpoint
+
+
+def _understood(path: Path, loaded: Any) -> Checkpoint:
     described = loaded.get("zoo") if isinstance(loaded, dict) else None
     if not isinstance(described, dict) or "format" not in described:
         raise CheckpointError(f"{path} is not a checkpoint of this project: it has no key `zoo`")
@@ -202,10 +221,19 @@ def _step(value: Any) -> int:
 
 
 def _finite(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    wrong = [name for name, weight in weights.items() if not isinstance(name, str) or not _is_weight(weight)]
+    if wrong:
+        raise ValueError(f"weights are tensors of floating-point numbers with names, not {wrong[0]!r}")
     broken = [name for name, weight in weights.items() if not weight.isfinite().all()]
     if broken:
         raise ValueError(f"weights are not finite: {', '.join(broken)}")
     return dict(weights)
+
+
+def _is_weight(weight: Any) -> bool:
+    """Also counts, such as those of an average."""
+    usual = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64)
+    return isinstance(weight, Tensor) and weight.dtype in usual
 
 
 def _check_archive(path: Path) -> None:

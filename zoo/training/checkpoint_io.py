@@ -1,5 +1,6 @@
 """How Lightning writes and reads checkpoint files in this project."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,18 @@ class AtomicIO(TorchCheckpointIO):
             raise TypeError("storage_options are not supported: checkpoints are local files")
         with whole_file(Path(path)) as file:
             torch.save(checkpoint, file)
+
+    def remove_checkpoint(self, path: str | Path) -> None:
+        """Removes one file. Lightning's own would remove a whole folder, or something on another machine.
+
+        Raises:
+            ValueError: it is something else than a file here.
+        """
+        file = Path(path)
+        if file.is_file() and not file.is_symlink():
+            file.unlink()
+        elif os.path.lexists(file):
+            raise ValueError(f"{file} is no checkpoint: it is left as it is")
 
     def load_checkpoint(
         self,

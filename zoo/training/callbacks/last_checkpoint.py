@@ -12,10 +12,9 @@ from lightning.pytorch import Callback
 
 from zoo.core.metrics_csv import rewind
 from zoo.runtime.preemption import PREEMPTION, Preempted
+from zoo.training.progress import KEY
 
 log = logging.getLogger(__name__)
-
-_KEY = "resume"
 
 
 class LastCheckpoint(Callback):
@@ -62,7 +61,7 @@ class LastCheckpoint(Callback):
 
         A run's folder may have been moved since: Lightning would forget what it knows of the best checkpoint.
         """
-        self._loaded = checkpoint.get(_KEY)
+        self._loaded = checkpoint.get(KEY)
         for state in checkpoint["callbacks"].values():
             if "dirpath" in state:
                 _move(state, Path(state["dirpath"]), self.path.parent)
@@ -156,7 +155,7 @@ class LastCheckpoint(Callback):
             # What is said of the batch to come is said again when the resumed run takes it.
             loops["epoch_loop.batch_progress"]["is_last_batch"] = False
         loop = trainer.fit_loop.epoch_loop
-        checkpoint[_KEY] = {
+        checkpoint[KEY] = {
             "fitted": self._fitted,
             "batches": loop.batch_progress.total.completed,
             # Counted after a validation that belongs to a step.
