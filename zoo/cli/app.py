@@ -18,6 +18,7 @@ from zoo.cli import watch as cli_watch
 from zoo.cli.clear_errors import clear_errors
 from zoo.cli.command import Verb
 from zoo.core.checkout import find_checkout, require_checkout
+from zoo.core.plugins import plugin_folders
 from zoo.core.problems import unknown
 
 _GROUPS = {"models": "model", "attention": "attention", "data": "data", "experiments": "experiment"}
@@ -52,7 +53,8 @@ def list_(
         if kind == "attention":  # comes with the library; a checkout adds its aliases
             _print_attention(checkout)
             return
-        paths = sorted((require_checkout(project) / "conf" / _GROUPS[kind]).glob("*.yaml"))
+        folders = [require_checkout(project) / "conf", *plugin_folders()]
+        paths = sorted(path for folder in folders for path in (folder / _GROUPS[kind]).glob("*.yaml"))
         _print_columns([(path.stem, _comment(path)) for path in paths])
 
 
@@ -69,6 +71,8 @@ def _print_attention(checkout: Path | None) -> None:
                 word = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", name).lower()
                 words = dict.fromkeys([word, *aliases.get(name, [])])
                 rows.append((", ".join(words), (inspect.getdoc(part) or "").partition("\n")[0]))
+        for folder in plugin_folders():
+            rows += [(path.stem, _comment(path)) for path in (folder / group).glob("*.yaml")]
         print(f"{group}=")
         _print_columns(sorted(rows), indent=2)
 

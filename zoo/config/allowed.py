@@ -7,8 +7,10 @@ So the object that a name leads to is judged, and only classes pass: functions a
 import importlib
 import inspect
 import re
+import sys
 from functools import cache
 
+from zoo.core.plugins import import_plugins, plugins
 from zoo.core.problems import unknown
 
 _PACKAGES = ("zoo", "data", "torch", "lightning")
@@ -51,12 +53,20 @@ def locate(target: object) -> type:
     Raises:
         NotAllowed: it names nothing, or something that a configuration may not build.
     """
-    if (
-        not isinstance(target, str)
-        or not _NAME.fullmatch(target)
-        or target.partition(".")[0] not in _PACKAGES
-    ):
-        raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(_PACKAGES)}")
+    packages = (*_PACKAGES, *plugins())
+    if not isinstance(target, str) or not _NAME.fullmatch(target):
+        raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(packages)}")
+    if (package := target.partition(".")[0]) not in packages:
+        own = f"; if {package} is a package of your own, name it: ZOO_PLUGINS={package}"
+        raise NotAllowed(
+            f"{target!r} may not be built; targets begin with {', '.join(packages)}"
+            f"{'' if package in sys.stdlib_module_names else own}"
+        )
+    if package in plugins():
+        try:
+            import_plugins()
+        except ValueError as error:
+            raise NotAllowed(f"{target!r} may not be built: {error}") from error
     parts = target.split(".")
     found: object = importlib.import_module(parts[0])
     for position, part in enumerate(parts[1:], 2):
@@ -90,8 +100,8 @@ def permitted(kind: type) -> bool:
 
 
 def is_own(kind: type) -> bool:
-    """True for classes that are defined in this project."""
-    return kind.__module__.partition(".")[0] in _OWN
+    """True for classes that are defined in this project, or in a package that the user named."""
+    return kind.__module__.partition(".")[0] in (*_OWN, *plugins())
 
 
 def _similar(holder: object, name: str, part: str) -> str:

@@ -3,7 +3,7 @@
 import argparse
 import shlex
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from zoo.config.aliases import growing
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
 from zoo.config.sweep_rules import sweep_problems
 from zoo.config.union import union
+from zoo.core.plugins import name_plugins, plugin_folders
 from zoo.core.problems import ConfigError, Problem
 from zoo.runs.frozen import Config, resolved
 from zoo.tasks.rules import uses_attention
@@ -39,9 +40,24 @@ def command_line() -> argparse.Namespace:
         parser.error(
             "the primary configuration is conf/train.yaml; --config-dir adds a folder of your own to it"
         )
-    if asked.config_dir and not asked.shows:
-        asked.overrides.append(f"hydra.searchpath=['file://{Path(asked.config_dir).resolve()}']")
+    folders = [Path(asked.config_dir).resolve()] if asked.config_dir and not asked.shows else []
+    try:
+        name_plugins(_typed_plugins(asked.overrides))
+        folders += plugin_folders()
+    except ValueError as error:
+        parser.error(f"plugins: {error}")
+    if folders and not (asked.frozen or asked.weights):  # which compose nothing
+        places = ",".join(f"'file://{folder}'" for folder in folders)
+        asked.overrides.append(f"hydra.searchpath=[{places}]")
     return asked
+
+
+def _typed_plugins(overrides: Sequence[str]) -> Iterator[str]:
+    """The packages of `plugins=[...]`, whose configuration files are needed to compose anything."""
+    for text in overrides:
+        if key_of(text) == "plugins":
+            _, _, value = text.partition("=")
+            yield from filter(None, (name.strip(" '\"") for name in value.strip("[]").split(",")))
 
 
 class Job(NamedTuple):

@@ -42,6 +42,7 @@ class Settings(TypedDict):
     experiment: str | None
     test: bool
     check: bool
+    plugins: NotRequired[list[str]]  # likewise
     compile: NotRequired[bool]  # runs of old have none
     matmul_precision: NotRequired[MatmulPrecision]  # likewise
     attention: NotRequired[Callable[..., Score]]  # parts that only some models or tasks take

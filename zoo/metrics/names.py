@@ -50,6 +50,17 @@ METRICS: dict[str, type[Metric]] = {
 """Every metric by its name; a plain mean, such as a control, is neither better high nor low."""
 
 
+def declare(metric: str, kind: type[Metric]) -> None:
+    """Makes a metric of a task of one's own known: its name, and which way it gets better.
+
+    Raises:
+        ValueError: the name is taken by a metric that gets better the other way.
+    """
+    known = METRICS.setdefault(metric, kind)
+    if known.higher_is_better != kind.higher_is_better:
+        raise ValueError(f"there is a metric {metric} already, and it gets better the other way")
+
+
 def mode_of(logged: str) -> str:
     """Which value of a metric is the best, as checkpoints and schedules call it: `max` or `min`.
 

@@ -14,6 +14,7 @@ import torch
 
 from zoo.core.aliases import with_first_names
 from zoo.core.files import write_json
+from zoo.core.plugins import plugin_versions
 from zoo.core.spec import DataSpec
 from zoo.kernels.precision import multiplies_bfloat16
 from zoo.metrics import bleu_by_source_words
@@ -183,7 +184,7 @@ def versions() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return found | plugin_versions()
 
 
 def commit() -> str | None:

@@ -11,9 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torchmetrics import Metric
 
 from zoo.attention import MovingAverageBaseline
 from zoo.kernels.noise import keyed
+from zoo.metrics.names import METRICS, declare
 from zoo.tasks.predictor import Predictor
 from zoo.tasks.rules import Configured, Rule
 
@@ -38,6 +40,8 @@ class Task(pl.LightningModule, ABC):
         batch_type: what it takes.
         predictor: what uses a trained model; None: nothing does.
         validated: names of all that its validations may measure.
+        own_metrics: those among them that no other task has, with the class that says which way each gets
+            better (`higher_is_better`).
         rules: what parts of a configuration ask of each other.
         telling: those that say most, the best first: shown where there is room for a few, and proposed as the
             monitor in place of one that never changes.
@@ -55,8 +59,22 @@ class Task(pl.LightningModule, ABC):
     batch_type: ClassVar[type]
     predictor: ClassVar[type[Predictor] | None] = None
     validated: ClassVar[tuple[str, ...]]
+    own_metrics: ClassVar[Mapping[str, type[Metric]]] = {}
     telling: ClassVar[tuple[str, ...]] = ()
     rules: ClassVar[tuple[Rule, ...]] = ()
+
+    def __init_subclass__(cls, **named: Any) -> None:
+        """Refuses a metric without a direction: a checkpoint would be picked by its worst value.
+
+        Raises:
+            TypeError: names the metric.
+        """
+        super().__init_subclass__(**named)
+        for metric, kind in cls.own_metrics.items():
+            declare(metric, kind)
+        for metric in getattr(cls, "validated", ()):
+            if metric not in METRICS:
+                raise TypeError(f"{cls.__name__}.own_metrics must say which way {metric} gets better")
 
     def __init__(
         self,

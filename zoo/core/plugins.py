@@ -1,0 +1,86 @@
+"""Packages of one's own, whose parts the command line may name by one word.
+
+Only packages that the user names are ever imported: by `plugins=[my_zoo]` on the command line, in the
+environment's `ZOO_PLUGINS` (names with commas between them), or by installing one that announces itself with
+an entry point of the group `attention_zoo`. What a checkpoint or a config.yaml names is not imported: they
+may come from anyone.
+"""
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import re
+import sys
+from collections.abc import Iterable
+from importlib.metadata import PackageNotFoundError, entry_points, version
+from pathlib import Path
+
+VARIABLE = "ZOO_PLUGINS"
+GROUP = "attention_zoo"
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def name_plugins(names: Iterable[str]) -> None:
+    """Names further packages, for this process and those that it starts.
+
+    Raises:
+        ValueError: one is no name of a package.
+    """
+    names = list(names)
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"must name packages, got {name!r}")
+    os.environ[VARIABLE] = ",".join(dict.fromkeys([*plugins(), *names]))
+
+
+def plugins() -> tuple[str, ...]:
+    """The packages that the user named."""
+    typed = [name.strip() for name in os.environ.get(VARIABLE, "").split(",")]
+    installed = [point.value for point in entry_points(group=GROUP)]
+    return tuple(dict.fromkeys(name for name in (*typed, *installed) if name))
+
+
+def import_plugins() -> None:
+    """Imports all of them; one may lie in the current folder.
+
+    Raises:
+        ValueError: a package cannot be imported; the message names it.
+    """
+    for name in plugins():
+        if importlib.util.find_spec(name) is None and os.getcwd() not in sys.path:
+            sys.path.append(os.getcwd())
+            importlib.invalidate_caches()
+        try:
+            importlib.import_module(name)
+        except ModuleNotFoundError as error:
+            if error.name != name:
+                raise ValueError(f"{name} cannot be imported: {error}") from error
+            raise ValueError(
+                f"there is no package {name}: install it, or start in the folder that holds {name}/"
+            ) from error
+
+
+def plugin_folders() -> list[Path]:
+    """Where the packages keep configuration files: `conf/` in each, with the groups of the project's own."""
+    import_plugins()
+    folders = [Path(str(importlib.import_module(name).__file__)).parent / "conf" for name in plugins()]
+    return [folder for folder in folders if folder.is_dir()]
+
+
+def plugin_versions() -> dict[str, str]:
+    """Each package's version, or a hash of its source code where it has none."""
+    found = {}
+    for name in plugins():
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = _hash(Path(str(importlib.import_module(name).__file__)).parent)
+    return found
+
+
+def _hash(folder: Path) -> str:
+    text = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        text.update(f"{path.relative_to(folder)}\0".encode() + path.read_bytes())
+    return f"sha256:{text.hexdigest()[:16]}"
