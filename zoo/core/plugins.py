@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 
@@ -37,8 +38,12 @@ def name_plugins(names: Iterable[str]) -> None:
 def plugins() -> tuple[str, ...]:
     """The packages that the user named."""
     typed = [name.strip() for name in os.environ.get(VARIABLE, "").split(",")]
-    installed = [point.value for point in entry_points(group=GROUP)]
-    return tuple(dict.fromkeys(name for name in (*typed, *installed) if name))
+    return tuple(dict.fromkeys(name for name in (*typed, *_installed()) if name))
+
+
+@cache  # looking through all that is installed takes long
+def _installed() -> tuple[str, ...]:
+    return tuple(point.value for point in entry_points(group=GROUP))
 
 
 def import_plugins() -> None:
