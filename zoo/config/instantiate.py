@@ -1,14 +1,11 @@
 """The only place that turns configuration into objects."""
 
-import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
-import hydra.utils
-from hydra.errors import InstantiationException
-
 from zoo.config.allowed import NotAllowed, locate
-from zoo.config.values import TARGET
+from zoo.config.values import PARTIAL, TARGET
 from zoo.core.problems import ConfigError, Problem, joined
 
 
@@ -51,10 +48,26 @@ def instantiate(node: Any, key: str) -> Any:
     problems = list(refusals(node, key))
     if problems:
         raise ConfigError(problems)
+    return _built(node, key)
+
+
+def _built(node: Any, key: str) -> Any:
+    """What Hydra's own `instantiate` makes of it, which first turns plain containers into configurations."""
+    if isinstance(node, list):
+        return [_built(value, joined(key, position)) for position, value in enumerate(node)]
+    if not isinstance(node, dict):
+        return node
+    arguments = {
+        name: _built(value, joined(key, name))
+        for name, value in node.items()
+        if name not in (TARGET, PARTIAL)
+    }
+    if TARGET not in node:
+        return arguments
+    kind = locate(node[TARGET])
+    if node.get(PARTIAL):
+        return partial(kind, **arguments)
     try:
-        return hydra.utils.instantiate(node, _convert_="all")
-    except InstantiationException as error:
-        # Hydra says below `node` where it was; what was wrong stands in the error behind its own.
-        where = re.search(r"full_key: (\S+)", str(error))
-        full_key = joined(key, where[1]) if where else key
-        raise ConfigError([Problem(full_key, str(error.__cause__ or error))]) from error
+        return kind(**arguments)
+    except Exception as error:  # whatever a constructor refuses its arguments with
+        raise ConfigError([Problem(key, str(error))]) from error
