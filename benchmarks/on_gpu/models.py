@@ -78,7 +78,7 @@ def built(
     task.to(setting.device).train()
     if compiled:
         compile_in_place(task.network)
-    items = int(next(iter(batches[0].amounts.values())))
+    items = int(next(iter(batches[0].throughput_counts.values())))
     return Model(task, batches, item, items, job.config["trainer"]["gradient_clip_val"])
 
 

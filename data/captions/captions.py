@@ -319,7 +319,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
             references=items.references,
             names=items.names,
             truths=items.truths,
-            share=chosen.share,
+            loss_weight=chosen.loss_weight,
         )
 
     def _padded(self, sentences: Ids) -> Padded:

@@ -42,20 +42,20 @@ class Part(NamedTuple):
     Attributes:
         epoch: of the training that the items are made for; 0 for evaluation.
         rows: `(B,)` their numbers in the split.
-        share: of the part in its batch, times the number of parts: what a mean over the part's items (or
-            tokens) is multiplied with, so that the mean over all parts is the mean over the batch.
+        loss_weight: the share of the part in its batch, times the number of parts. It multiplies a mean over
+            the part's items (or tokens), so that the mean over all parts is the mean over the batch.
     """
 
     epoch: int
     rows: Rows
-    share: float = 1.0
+    loss_weight: float = 1.0
 
 
 class Batches(Sampler[Part]):
     """Batches in an order of each epoch's own, which is the same in every layout; only the parts differ.
 
     To train on, every batch is cut into equally many parts, so that all processes take their steps together.
-    Where it has fewer items than that, parts without one get its first, with a share of 0. To evaluate,
+    Where it has fewer items than that, parts without one get its first, with a weight of 0. To evaluate,
     batches are cut as small, and no item comes twice.
 
     Attributes:

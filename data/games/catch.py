@@ -151,7 +151,7 @@ class Games(Dataset[CatchBatch]):
             drifts=torch.from_numpy(drifts - ball),
             names=self._names[chosen.rows].tolist(),
             rules=self._rules,
-            share=chosen.share,
+            loss_weight=chosen.loss_weight,
         )
 
     def content_hash(self) -> str:

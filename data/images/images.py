@@ -235,7 +235,7 @@ class PlacedImages(Dataset[ImageBatch]):
             images=as_float(torch.from_numpy(self.pixels(chosen))),
             labels=torch.from_numpy(self._split.labels[chosen.rows]),
             names=self._split.names[chosen.rows].tolist(),
-            share=chosen.share,
+            loss_weight=chosen.loss_weight,
         )
 
     def pixels(self, chosen: Part) -> Pixels:

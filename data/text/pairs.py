@@ -104,7 +104,7 @@ class EncodedPairs(Dataset[TranslationBatch]):
             source_text=list(text["source"]),
             target_text=list(text["target"]),
             alignment=self._aligned(kept, source_lengths, target_lengths),
-            share=chosen.share,
+            loss_weight=chosen.loss_weight,
         )
 
     def _aligned(self, kept: Ids, source_lengths: Ids, target_lengths: Ids) -> Tensor | None:

@@ -6,7 +6,7 @@ from torch import Tensor, nn
 from zoo.attention.memory import Attended, Memory, Selected
 from zoo.attention.scores import Score
 from zoo.attention.selections import Selection
-from zoo.attention.shield import broken_queries, shield, spoil
+from zoo.attention.shield import nan_queries, propagate_nan, shield
 from zoo.kernels import Dropout
 
 
@@ -99,7 +99,7 @@ class Attention(nn.Module):
                 f"{query.shape[-1]}"
             )
         check_queries(query, memory, memory.values.shape[:-2])
-        return spoil(self.read(query, memory, state), broken_queries(memory))
+        return propagate_nan(self.read(query, memory, state), nan_queries(memory))
 
     def read(self, query: Tensor, memory: Memory, state: Tensor | None) -> Attended:
         """`forward` without its checks, and with zeros for what is broken."""

@@ -11,7 +11,7 @@ from zoo.attention.memory import Attended, Memory
 from zoo.attention.rotary import Rotary
 from zoo.attention.scores import ScaledDot, Score, covering
 from zoo.attention.selections import Selection, Soft
-from zoo.attention.shield import broken_queries, shield, spoil
+from zoo.attention.shield import nan_queries, propagate_nan, shield
 from zoo.kernels import Linear, as_factor
 
 
@@ -166,7 +166,7 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"query_size={self.query_size}, given a query of size {query.shape[-1]}")
         check_queries(query, memory, memory.values.shape[:-3])
         heads = self.project_query(query, first=memory.values.shape[-2] - query.shape[-2])
-        broken = broken_queries(memory, causal=causal)
+        broken = nan_queries(memory, causal=causal)
         read = self.read(heads, memory, state, weights=weights, causal=causal)
         return self.join(read, None if broken is None else broken.squeeze(-2))
 
@@ -193,7 +193,7 @@ class MultiHeadAttention(nn.Module):
         context = self.W_O(read.context.transpose(-3, -2).flatten(-2))
         if broken is not None:
             context = context.masked_fill(broken.unsqueeze(-1), math.nan)
-            read = spoil(read, broken.unsqueeze(-2))
+            read = propagate_nan(read, broken.unsqueeze(-2))
         _, weights, state, log_prob, entropy, probabilities = read
         return Attended(
             context,

@@ -17,8 +17,8 @@ def shield(
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
     """Keys and values with zeros for what some query must not notice.
 
-    That is what no query may read. With a mask for each query it is also what is not finite: `spoil` sets the
-    outputs of those who may read it.
+    That is what no query may read. With a mask for each query it is also what is not finite: `propagate_nan`
+    sets the outputs of those who may read it.
 
     Args:
         keys: `(*lead, K, Dk)`.
@@ -51,7 +51,7 @@ def finite_rows(tensor: Tensor) -> Tensor:
     return largest < math.inf  # NaN is not
 
 
-def broken_queries(memory: Memory, *, causal: bool = False) -> Tensor | None:
+def nan_queries(memory: Memory, *, causal: bool = False) -> Tensor | None:
     """`(*lead, Q)`: which queries may attend to what is broken; None: nothing is.
 
     Args:
@@ -65,13 +65,13 @@ def broken_queries(memory: Memory, *, causal: bool = False) -> Tensor | None:
     return (memory.keep_mask & memory.broken.unsqueeze(-2)).any(-1)
 
 
-def spoil(attended: Attended, queries: Tensor | None) -> Attended:
+def propagate_nan(attended: Attended, queries: Tensor | None) -> Attended:
     """NaN for everything that some `queries (*lead, Q)` read; None: for nothing."""
     if queries is None:
         return attended
 
-    def spoilt(part: Tensor) -> Tensor:
+    def with_nan(part: Tensor) -> Tensor:
         return part.masked_fill(queries if part.ndim == queries.ndim else queries.unsqueeze(-1), math.nan)
 
     parts = attended._asdict() | {"state": None}
-    return attended._replace(**{name: spoilt(part) for name, part in parts.items() if part is not None})
+    return attended._replace(**{name: with_nan(part) for name, part in parts.items() if part is not None})

@@ -1,4 +1,4 @@
-"""What values classes of others may get, where they would refuse them late or not at all.
+"""Limits of the arguments of classes from other packages, which would refuse wrong values late or not at all.
 
 Our own constructors refuse what they cannot use; this is the same for the trainer, optimisers, schedules and
 checkpoints, and for settings that no constructor takes.

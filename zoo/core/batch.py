@@ -21,11 +21,11 @@ class Batch(Protocol):
         """`(B,)` int64, each item's number in its split (predictions are stored by it)."""
 
     @property
-    def share(self) -> float:
-        """What its loss is multiplied with where it is part of a larger batch, see `data.core.batching`."""
+    def loss_weight(self) -> float:
+        """Multiplies its loss where it is part of a larger batch, see `data.core.batching`."""
 
     @property
-    def amounts(self) -> Mapping[str, Tensor | int]:
+    def throughput_counts(self) -> Mapping[str, Tensor | int]:
         """What to measure speed by."""
 
     @property

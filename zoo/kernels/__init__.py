@@ -3,17 +3,17 @@
 from zoo.kernels.additive_score import additive_score
 from zoo.kernels.cross_entropy import linear_cross_entropy
 from zoo.kernels.dropout import Dropout
+from zoo.kernels.fused_rollout import FusedRollout, RolloutWeights
 from zoo.kernels.onednn import Linear, linear
 from zoo.kernels.precision import as_factor
-from zoo.kernels.rectified_episode import EpisodeWeights, RectifiedEpisode
 from zoo.kernels.repeated_linear import RepeatedLinear
 
 __all__ = [
     "Dropout",
-    "EpisodeWeights",
+    "FusedRollout",
     "Linear",
-    "RectifiedEpisode",
     "RepeatedLinear",
+    "RolloutWeights",
     "additive_score",
     "as_factor",
     "linear",

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from zoo.attention import GlimpseSensor, LocationPolicy, Look
 from zoo.attention.glimpse import ImageMemory, useful_scales
 from zoo.core.spec import DataSpec
-from zoo.kernels import EpisodeWeights, Linear, RectifiedEpisode
+from zoo.kernels import FusedRollout, Linear, RolloutWeights
 from zoo.kernels.precision import autocast_dtype
 from zoo.kernels.transforms import transformed
 from zoo.kernels.unchanged import unchanged
@@ -210,7 +210,7 @@ class RecurrentAttentionModel(nn.Module):
         """A sampled `episode` at images that stay: its backward pass is over all steps at once."""
         memory = self.sensor.prepare(images)
         looks = self.policy.looks(self.glimpses)
-        steps = RectifiedEpisode(self._episode_weights(), steps=self.glimpses, agents=len(images) * episodes)
+        steps = FusedRollout(self._episode_weights(), steps=self.glimpses, agents=len(images) * episodes)
         known = images.new_zeros(len(images), episodes, self.hidden_size)
         seen = []
         for _ in range(self.glimpses):
@@ -224,9 +224,9 @@ class RecurrentAttentionModel(nn.Module):
         parts = zip(looks.chosen(begun), seen, begun.unbind(), states, strict=True)
         return tuple(Glimpsed(*glimpsed) for glimpsed in parts)
 
-    def _episode_weights(self) -> EpisodeWeights:
+    def _episode_weights(self) -> RolloutWeights:
         parts = self.glimpse_network
         layers = (parts.what, parts.where, parts.join_what, parts.join_where)
         of_input, of_state, input_bias, state_bias = self.core.parameters()
         weights = [weight for layer in layers for weight in (layer.weight, layer.bias)]
-        return EpisodeWeights._make([*weights, of_input, input_bias, of_state, state_bias])
+        return RolloutWeights._make([*weights, of_input, input_bias, of_state, state_bias])

@@ -67,7 +67,7 @@ def location_terms(reinforce: Reinforce, glimpses: Sequence[Glimpsed], reward: T
 
 
 def named_terms(terms: dict[str, Tensor | None]) -> dict[str, Tensor]:
-    """Those that there are."""
+    """The entries that are not None."""
     return {name: term for name, term in terms.items() if term is not None}
 
 

@@ -165,8 +165,8 @@ class Task(pl.LightningModule, ABC):
         """
         with keyed(batch.index, self._seed, self.current_epoch):
             loss, terms = self.loss_of(batch)
-        self._note({"loss": loss, **terms}, batch.share)
-        weighted: Tensor = loss * batch.share
+        self._note({"loss": loss, **terms}, batch.loss_weight)
+        weighted: Tensor = loss * batch.loss_weight
         return weighted
 
     @abstractmethod

@@ -63,10 +63,10 @@ def test_in_every_layout_the_same_batches_in_equally_many_parts(
         for place, batch in enumerate(whole):
             turns = range(accumulated * place, accumulated * (place + 1))
             parts = [made[rank][turn] for turn in turns for rank in range(processes)]
-            assert [row for part in parts if part.share for row in part.rows.tolist()] == batch
-            assert all(part.rows.tolist() == batch[:1] for part in parts if not part.share)
+            assert [row for part in parts if part.loss_weight for row in part.rows.tolist()] == batch
+            assert all(part.rows.tolist() == batch[:1] for part in parts if not part.loss_weight)
             # weighted so, the mean over parts is that of the batch
-            means = [part.share * (1 / lengths[part.rows, 1].mean()) for part in parts]
+            means = [part.loss_weight * (1 / lengths[part.rows, 1].mean()) for part in parts]
             assert np.mean(means) == pytest.approx(len(batch) / lengths[batch, 1].sum())
 
 

@@ -54,7 +54,7 @@ def test_games_begin_on_the_board() -> None:
         assert sorted(set(batch.columns[:, number].tolist())) == list(range(11))
         assert sorted(set(batch.drifts[:, number].tolist())) == [-2, -1, 0, 1, 2]
     assert batch.names == [f"train {number}" for number in batch.index.tolist()]
-    assert batch.amounts == {"games": 1000}
+    assert batch.throughput_counts == {"games": 1000}
     assert {part.dtype for part in batch[:4]} == {torch.int64}
 
 

@@ -20,10 +20,10 @@ class SignBatch(NamedTuple):
     index: Tensor
     numbers: Tensor
     labels: Tensor
-    share: float = 1.0
+    loss_weight: float = 1.0
 
     @property
-    def amounts(self) -> dict[str, int]:
+    def throughput_counts(self) -> dict[str, int]:
         return {"sums": len(self.index)}
 
     @property
@@ -49,7 +49,7 @@ class Sums(Dataset[SignBatch]):
     def __getitem__(self, part: Part) -> SignBatch:
         rows = torch.from_numpy(part.rows)
         numbers = self.numbers[rows]
-        return SignBatch(rows, numbers, (numbers.sum(1) > 0).long(), part.share)
+        return SignBatch(rows, numbers, (numbers.sum(1) > 0).long(), part.loss_weight)
 
 
 class SignData(DataModule):

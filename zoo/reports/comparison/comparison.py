@@ -13,7 +13,7 @@ from zoo.metrics.text import SummedScore
 from zoo.reports.comparison.groups import Group, group, mixed
 from zoo.reports.comparison.items import Items, language_of, read_items, scorer_of
 from zoo.reports.comparison.names import special, speed_unit
-from zoo.reports.comparison.refusal import obstacles, require_comparable
+from zoo.reports.comparison.refusal import comparability_errors, require_comparable
 from zoo.reports.comparison.runs import Run, is_number
 from zoo.reports.seeds import SeedDifference, Summary, seed_difference, summarise
 from zoo.reports.significance import Difference, bootstrap_differences
@@ -158,7 +158,7 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     groups = group(kept)
     baseline = _baseline(groups, question.baseline)
     others = {name: None for run in kept for name in run.measured(split)}
-    comparable = [name for name in others if name in metrics or not obstacles(kept, name)]
+    comparable = [name for name in others if name in metrics or not comparability_errors(kept, name)]
     unit = speed_unit(kept[0].results.get("per_second") or {})
     rows = [
         Row(

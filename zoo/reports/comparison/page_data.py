@@ -11,7 +11,7 @@ from zoo.core.reading import require_regular
 from zoo.reports.comparison import table
 from zoo.reports.comparison.comparison import COSTS, Comparison, Row
 from zoo.reports.comparison.curves import bands, kept_curve, read_curves
-from zoo.reports.comparison.refusal import obstacles
+from zoo.reports.comparison.refusal import comparability_errors
 from zoo.runs.predictions import read_split
 
 _SAMPLES, _LONGEST = 24, 600
@@ -93,7 +93,9 @@ def _curves(rows: Sequence[Row], notes: list[str]) -> dict[str, list[dict[str, A
         found.append(bands(of_seeds))
     names = {name for of_row in found for name in of_row}
     runs = [run for row in rows for run in row.group.runs]
-    hindered = {name: why for name in sorted(names) if (why := obstacles(runs, name.partition("/")[2]))}
+    hindered = {
+        name: why for name in sorted(names) if (why := comparability_errors(runs, name.partition("/")[2]))
+    }
     notes += [f"no curves of {name}: {'; '.join(why)}" for name, why in hindered.items()]
     return {
         name: [of_row[name]._asdict() if name in of_row else None for of_row in found]

@@ -12,7 +12,7 @@ _NAMED = 2
 """Runs that a message names for each of the things that differ."""
 
 
-def obstacles(runs: Sequence[Run], metric: str) -> list[str]:
+def comparability_errors(runs: Sequence[Run], metric: str) -> list[str]:
     """Why what the runs measured is no answer to the same question; nothing when it is.
 
     Args:
@@ -39,7 +39,7 @@ def require_comparable(runs: Sequence[Run], metrics: Sequence[str]) -> None:
     Raises:
         ValueError: says all that differs, and in which runs.
     """
-    found = list(dict.fromkeys(text for metric in metrics for text in obstacles(runs, metric)))
+    found = list(dict.fromkeys(text for metric in metrics for text in comparability_errors(runs, metric)))
     if found:
         raise ValueError(f"these runs cannot be compared by {', '.join(metrics)}: {'; '.join(found)}")
 

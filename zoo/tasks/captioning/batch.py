@@ -21,7 +21,7 @@ class CaptionBatch(NamedTuple):
         truths: where the data knows it, all true captions of each image, else None.
         image_of: `(B,)` int64, which image (or features) each caption is of, where some share one and only
             I < B are there; None: each caption has its own.
-        share: what its loss is multiplied with where it is part of a larger batch, see `data.core.batching`.
+        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -32,7 +32,7 @@ class CaptionBatch(NamedTuple):
     names: list[str]
     truths: list[TrueCaptions] | None = None
     image_of: Tensor | None = None
-    share: float = 1.0
+    loss_weight: float = 1.0
 
     @staticmethod
     def contents() -> str:
@@ -40,7 +40,7 @@ class CaptionBatch(NamedTuple):
         return "images with captions"
 
     @property
-    def amounts(self) -> dict[str, Tensor | int]:
+    def throughput_counts(self) -> dict[str, Tensor | int]:
         """What to measure speed by: tokens, as the model must predict them, and captions."""
         captions = len(self.index)
         return {"tokens": self.captions.lengths.sum() - captions, "captions": captions}

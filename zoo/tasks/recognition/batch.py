@@ -13,14 +13,14 @@ class ImageBatch(NamedTuple):
         images: `(B, C, H, W)` float32 in [0, 1]; 0 is black, and what lies outside an image.
         labels: `(B,)` int64.
         names: what to call each image: its file, or the split and its number.
-        share: what its loss is multiplied with where it is part of a larger batch, see `data.core.batching`.
+        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
     images: Tensor
     labels: Tensor
     names: list[str]
-    share: float = 1.0
+    loss_weight: float = 1.0
 
     @staticmethod
     def contents() -> str:
@@ -28,7 +28,7 @@ class ImageBatch(NamedTuple):
         return "images of classes"
 
     @property
-    def amounts(self) -> dict[str, Tensor | int]:
+    def throughput_counts(self) -> dict[str, Tensor | int]:
         """What to measure speed by."""
         return {"images": len(self.index)}
 

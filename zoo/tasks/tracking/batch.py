@@ -30,7 +30,7 @@ class CatchBatch(NamedTuple):
         drifts: `(B, n)` int64, columns that each moves in a step, to the right where above 0.
         names: what to call each game: the split and its number.
         rules: of all games.
-        share: what its loss is multiplied with where it is part of a larger batch, see `data.core.batching`.
+        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -39,7 +39,7 @@ class CatchBatch(NamedTuple):
     drifts: Tensor
     names: list[str]
     rules: CatchRules
-    share: float = 1.0
+    loss_weight: float = 1.0
 
     @staticmethod
     def contents() -> str:
@@ -47,7 +47,7 @@ class CatchBatch(NamedTuple):
         return "games of Catch"
 
     @property
-    def amounts(self) -> dict[str, Tensor | int]:
+    def throughput_counts(self) -> dict[str, Tensor | int]:
         """What to measure speed by."""
         return {"games": len(self.index)}
 

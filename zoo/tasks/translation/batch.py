@@ -18,7 +18,7 @@ class TranslationBatch(NamedTuple):
         target_text: the raw references, which are what is scored.
         alignment: `(B, T-1)` int64, the source position behind each predicted token (-1: none), where the
             data set knows it, else None.
-        share: what its loss is multiplied with where it is part of a larger batch, see `data.core.batching`.
+        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -27,7 +27,7 @@ class TranslationBatch(NamedTuple):
     source_text: list[str]
     target_text: list[str]
     alignment: Tensor | None = None
-    share: float = 1.0
+    loss_weight: float = 1.0
 
     @staticmethod
     def contents() -> str:
@@ -35,7 +35,7 @@ class TranslationBatch(NamedTuple):
         return "pairs of sentences"
 
     @property
-    def amounts(self) -> dict[str, Tensor | int]:
+    def throughput_counts(self) -> dict[str, Tensor | int]:
         """What to measure speed by: target tokens, as the model must predict them, and sentences."""
         pairs = len(self.index)
         return {"tokens": self.target.lengths.sum() - pairs, "sentences": pairs}  # BOS is not predicted

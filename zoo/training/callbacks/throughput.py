@@ -20,9 +20,9 @@ from zoo.runtime.flops import flop_counter, peak_flops
 class Throughput(Callback):
     """Logs speed, learning rate, gradient norm and memory; keeps the totals for results.json.
 
-    What is counted, a batch says itself (`amounts`), and that over all processes that train together. Only
-    time spent on training counts (data loading included, validation excluded). Counts stay on the device
-    between two logged steps.
+    A batch says itself what is counted (`throughput_counts`); counts are summed over all processes that train
+    together. Only time spent on training counts (data loading included, validation excluded). Counts stay on
+    the device between two logged steps.
 
     On a card whose peak is known it logs `train/mfu`, too: operations per second as a share of that peak
     (Chowdhery et al. 2022, appendix B). The first batch is trained on under a counter, and not compiled; of
@@ -150,9 +150,9 @@ class Throughput(Callback):
         """Counts, and logs every `log_every_n_steps` steps."""
         if self._counting is not None:
             self._stop_counting()
-            items = next(iter(batch.amounts.values()))
+            items = next(iter(batch.throughput_counts.values()))
             self._flops_per_item = self._counter.get_total_flops() / max(1, int(items))
-        for name, amount in batch.amounts.items():
+        for name, amount in batch.throughput_counts.items():
             self._amounts[name] = self._amounts.get(name, 0) + amount
         if sides := [side for side in batch if isinstance(side, Padded)]:
             self._real = self._real + torch.stack([side.lengths.sum() for side in sides]).sum()

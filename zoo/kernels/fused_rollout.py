@@ -11,7 +11,7 @@ from zoo.kernels.onednn import linear, linear_into
 from zoo.kernels.transforms import transformed
 
 
-class EpisodeWeights(NamedTuple):
+class RolloutWeights(NamedTuple):
     """Those of a glimpse network and a rectified core, as `torch.nn.Linear` has them.
 
     Attributes:
@@ -33,14 +33,14 @@ class EpisodeWeights(NamedTuple):
     state_bias: Tensor
 
 
-class RectifiedEpisode:
+class FusedRollout:
     """`g = Rect(W₁ Rect(W₂ x) + W₃ Rect(W₄ l))`, `h = Rect(W₅ g + W₆ h)` for glimpses x at locations l.
 
     Where an agent looks depends on what it saw before, so steps are taken one by one, without a graph. What
     leads back through them depends on the states alone; all else in the backward pass is one product for
     each weight, over all steps:
 
-        episode = RectifiedEpisode(weights, steps=T, agents=N)
+        episode = FusedRollout(weights, steps=T, agents=N)
         for glimpse, location in ...:
             hidden = episode.step(glimpse, location)  # without a gradient
         states = episode.states()  # the same, with one
@@ -54,10 +54,10 @@ class RectifiedEpisode:
         RuntimeError: `torch.func` or forward-mode differentiation is at work, which cannot follow.
     """
 
-    def __init__(self, weights: EpisodeWeights, *, steps: int, agents: int) -> None:
+    def __init__(self, weights: RolloutWeights, *, steps: int, agents: int) -> None:
         if transformed():
             raise RuntimeError(
-                "RectifiedEpisode writes into buffers, which torch.func and forward-mode gradients cannot "
+                "FusedRollout writes into buffers, which torch.func and forward-mode gradients cannot "
                 "follow: call the network's own steps"
             )
         self._weights = weights
@@ -108,7 +108,7 @@ class RectifiedEpisode:
             ValueError: there were fewer steps.
         """
         if len(self._seen) < len(self._places):
-            raise ValueError(f"RectifiedEpisode: states after {len(self._seen)} of {len(self._places)} steps")
+            raise ValueError(f"FusedRollout: states after {len(self._seen)} of {len(self._places)} steps")
         glimpses, locations = (torch.stack(parts) for parts in zip(*self._seen, strict=True))
         states: tuple[Tensor, ...] = _States.apply(
             glimpses, locations, self._joined, self._given, self._join, *self._weights
@@ -119,7 +119,7 @@ class RectifiedEpisode:
 class _States(Function):
     @staticmethod
     def forward(ctx: Any, *inputs: Tensor) -> tuple[Tensor, ...]:
-        recorded, w = inputs[:5], EpisodeWeights(*inputs[5:])
+        recorded, w = inputs[:5], RolloutWeights(*inputs[5:])
         ctx.save_for_backward(*recorded, *w)
         ctx.parts = [len(w.what), len(w.where)]
         ctx.set_materialize_grads(False)  # as a rule only the last state has one
@@ -129,7 +129,7 @@ class _States(Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor | None) -> tuple[Tensor | None, ...]:
         glimpses, locations, joined, given, join, *weights = ctx.saved_tensors
-        w = EpisodeWeights(*weights)
+        w = RolloutWeights(*weights)
         if torch.is_grad_enabled():
             return *(None,) * 5, *_with_history(w, glimpses, locations, gradients)
         of_input, of_state, size = w.of_input, w.of_state, len(w.of_input)
@@ -166,7 +166,7 @@ class _States(Function):
         )
 
 
-def _step_by_step(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> tuple[Tensor, ...]:
+def _step_by_step(w: RolloutWeights, glimpses: Tensor, locations: Tensor) -> tuple[Tensor, ...]:
     """The states `(N, H)` with all of their derivatives."""
     states: list[Tensor] = []
     for glimpse, location in zip(glimpses, locations, strict=True):
@@ -179,7 +179,7 @@ def _step_by_step(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> tup
 
 
 def _with_history(
-    w: EpisodeWeights, glimpses: Tensor, locations: Tensor, gradients: Sequence[Tensor | None]
+    w: RolloutWeights, glimpses: Tensor, locations: Tensor, gradients: Sequence[Tensor | None]
 ) -> Sequence[Tensor | None]:
     """The weights' gradients, from which second derivatives can be taken."""
     states = _step_by_step(w, glimpses, locations)

@@ -7,12 +7,12 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from zoo.kernels import EpisodeWeights, RectifiedEpisode
+from zoo.kernels import FusedRollout, RolloutWeights
 
 G, H, WHAT, WHERE, N = 7, 6, 5, 4, 3
 
 
-def weights() -> EpisodeWeights:
+def weights() -> RolloutWeights:
     generator = torch.Generator().manual_seed(1)
     shapes = [(WHAT, G), (WHERE, 2), (H, WHAT), (H, WHERE), (H, H), (H, H)]
     made = (
@@ -20,10 +20,10 @@ def weights() -> EpisodeWeights:
         for shape in shapes
         for size in (shape, shape[:1])
     )
-    return EpisodeWeights(*made)
+    return RolloutWeights(*made)
 
 
-def plain(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> list[Tensor]:
+def plain(w: RolloutWeights, glimpses: Tensor, locations: Tensor) -> list[Tensor]:
     """The equations, one step after the other."""
     linear, hidden, states = nn.functional.linear, glimpses.new_zeros(N, H), []
     for glimpse, location in zip(glimpses, locations, strict=True):
@@ -36,8 +36,8 @@ def plain(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> list[Tensor
     return states
 
 
-def at_once(w: EpisodeWeights, glimpses: Tensor, locations: Tensor) -> Sequence[Tensor]:
-    episode = RectifiedEpisode(w, steps=len(glimpses), agents=N)
+def at_once(w: RolloutWeights, glimpses: Tensor, locations: Tensor) -> Sequence[Tensor]:
+    episode = FusedRollout(w, steps=len(glimpses), agents=N)
     steps = [episode.step(glimpse, location) for glimpse, location in zip(glimpses, locations, strict=True)]
     states = episode.states()
     assert not steps[0].requires_grad
@@ -61,7 +61,7 @@ def test_states_and_gradients_are_those_of_the_steps(steps: int, of: str) -> Non
             states = run(w, glimpses, locations)
             torch.stack([scale * states[step] * weight[step] for step in counted]).sum().backward()
         found.append((torch.stack([*states]).detach(), *(part.grad for part in w)))
-    for name, one, other in zip(("states", *EpisodeWeights._fields), *found, strict=True):
+    for name, one, other in zip(("states", *RolloutWeights._fields), *found, strict=True):
         assert one.any() or (counted[-1], name) == (0, "of_state"), name
         torch.testing.assert_close(other, one, rtol=1e-12, atol=1e-12, msg=partial("{}: {}".format, name))
 
@@ -90,14 +90,14 @@ def test_second_derivatives_are_those_of_the_steps(steps: int) -> None:
 
 def test_what_cannot_follow_an_episode_is_told_so() -> None:
     w = [part.detach() for part in weights()]
-    with pytest.raises(RuntimeError, match="RectifiedEpisode writes into buffers"):
-        torch.func.vmap(lambda *w: RectifiedEpisode(EpisodeWeights(*w), steps=1, agents=N).known())(
+    with pytest.raises(RuntimeError, match="FusedRollout writes into buffers"):
+        torch.func.vmap(lambda *w: FusedRollout(RolloutWeights(*w), steps=1, agents=N).known())(
             *(part[None] for part in w)
         )
 
 
 def test_an_episode_that_is_not_over_has_no_states() -> None:
-    episode = RectifiedEpisode(weights(), steps=2, agents=N)
+    episode = FusedRollout(weights(), steps=2, agents=N)
     episode.step(torch.rand(N, G).double(), torch.rand(N, 2).double())
     with pytest.raises(ValueError, match="states after 1 of 2 steps"):
         episode.states()
