@@ -41,7 +41,9 @@ def test_what_was_measured_before_the_end_counts(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     found = json.loads(file.read_text(encoding="utf-8"))
     assert found["not_reached"] == ["windows"]
-    assert list(found["parts"]["base"]) == ["bf16-mixed", "cut"]
+    *measured, last = found["parts"]["base"]
+    assert last == "cut"
+    assert 1 <= len(measured) < 4  # how many begin in 0.6 seconds depends on the machine
 
 
 @pytest.mark.slow
