@@ -53,7 +53,9 @@ def require_progress(loaded: Mapping[str, Any]) -> None:
         if "dirpath" in state:
             for path in _checkpoints(name, state):
                 if Path(path).parent != Path(state["dirpath"]) or Path(path).suffix != ".ckpt":
-                    raise ValueError(f"{name} would replace {path}, which is no checkpoint of the run")
+                    raise ValueError(
+                        f"{_short(name)} would replace {path}, which is no checkpoint of the run"
+                    )
 
 
 def _checkpoints(name: str, state: Mapping[str, Any]) -> Iterator[str]:
@@ -62,8 +64,13 @@ def _checkpoints(name: str, state: Mapping[str, Any]) -> Iterator[str]:
     paths = [*(state.get(key) for key in _PATHS), *(best if isinstance(best, Mapping) else [None])]
     for path in (state["dirpath"], *paths):
         if not isinstance(path, str):
-            raise ValueError(f"the state of {name} names {path!r} instead of a file")
+            raise ValueError(f"the state of {_short(name)} names {path!r} instead of a file")
     yield from filter(None, paths)
+
+
+def _short(name: str) -> str:
+    """A callback's class, without the settings that Lightning tells several apart by."""
+    return name.partition("{")[0]
 
 
 def _mapping(holder: Mapping[str, Any], name: str) -> Mapping[str, Any]:
