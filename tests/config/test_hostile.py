@@ -181,9 +181,9 @@ def test_what_was_checked_is_what_is_built(config: Config) -> None:
 @pytest.mark.parametrize(
     ("part", "key"),
     [
-        ({"_target_": "zoo.tasks.samples.SampleTable", "folder": "ELSEWHERE"}, "folder"),
-        ({"_target_": "zoo.tasks.samples.SampleTable", "folder": "run"}, "folder"),
-        ({"_target_": "zoo.tasks.samples.SampleTable", "folder": "RUN/.."}, "folder"),
+        ({"_target_": "zoo.tasks.translation.sample_table.SampleTable", "folder": "ELSEWHERE"}, "folder"),
+        ({"_target_": "zoo.tasks.translation.sample_table.SampleTable", "folder": "run"}, "folder"),
+        ({"_target_": "zoo.tasks.translation.sample_table.SampleTable", "folder": "RUN/.."}, "folder"),
         ({"_target_": "lightning.pytorch.callbacks.ModelCheckpoint", "dirpath": "ELSEWHERE"}, "dirpath"),
         ({"_target_": "lightning.pytorch.callbacks.ModelCheckpoint", "dirpath": "RUN/../x"}, "dirpath"),
         (

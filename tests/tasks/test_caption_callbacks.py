@@ -16,7 +16,7 @@ from zoo.core.batch import Padded
 from zoo.tasks.captioning import caption_figures as module
 from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.tasks.captioning.caption_figures import CaptionFigures
-from zoo.tasks.samples import CaptionTable
+from zoo.tasks.captioning.caption_table import CaptionTable
 from zoo.tasks.translation.batch import TranslationBatch
 
 

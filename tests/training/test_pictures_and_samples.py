@@ -8,8 +8,8 @@ from fake_task import SENTENCES, FakeTask, Fit
 from lightning.pytorch.loggers import WandbLogger
 
 from zoo.loggers.metrics_file import MetricsFile
-from zoo.tasks.samples import SampleTable
 from zoo.tasks.translation.alignment_figures import AlignmentFigures
+from zoo.tasks.translation.sample_table import SampleTable
 from zoo.training.callbacks.fixed import fixed_predictions
 
 

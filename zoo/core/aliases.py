@@ -57,11 +57,11 @@ _MODULES = {
 _CLASSES = {
     "zoo.callbacks.AlignmentFigures": "zoo.tasks.translation.alignment_figures.AlignmentFigures",
     "zoo.callbacks.CaptionFigures": "zoo.tasks.captioning.caption_figures.CaptionFigures",
-    "zoo.callbacks.CaptionTable": "zoo.tasks.samples.CaptionTable",
+    "zoo.callbacks.CaptionTable": "zoo.tasks.captioning.caption_table.CaptionTable",
     "zoo.callbacks.GameFigures": "zoo.tasks.tracking.game_figures.GameFigures",
-    "zoo.callbacks.GlimpseFigures": "zoo.tasks.glimpse_figures.GlimpseFigures",
+    "zoo.callbacks.GlimpseFigures": "zoo.tasks.recognition.glimpse_figures.GlimpseFigures",
     "zoo.callbacks.Heartbeat": "zoo.runs.heartbeat.Heartbeat",
-    "zoo.callbacks.SampleTable": "zoo.tasks.samples.SampleTable",
+    "zoo.callbacks.SampleTable": "zoo.tasks.translation.sample_table.SampleTable",
 }
 """Classes that left the others of their module."""
 

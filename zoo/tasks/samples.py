@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
 
-from zoo.tasks.captioning.batch import CaptionBatch
-from zoo.tasks.translation.batch import TranslationBatch
-from zoo.training.callbacks.fixed import fixed_predictions, require_few
+from zoo.training.callbacks.fixed import fixed_predictions
 from zoo.training.callbacks.media import log_table
 
 _REFERENCES = 5
@@ -84,43 +82,3 @@ class Samples(Callback):
         ]
         columns = [self.given, "reference", "prediction"]
         log_table(trainer.loggers, "val/samples", columns, rows, trainer.global_step)
-
-
-class SampleTable(Samples):
-    """Shows the same few validation sentences with their translations, see `Samples`.
-
-    Args:
-        folder: the run's folder.
-        sentences: how many, at most 8.
-        every_n_validations: k.
-
-    Raises:
-        ValueError: an argument is out of its range.
-    """
-
-    batch_type = TranslationBatch
-    given = "source"
-
-    def __init__(self, *, folder: str | Path, sentences: int = 4, every_n_validations: int = 1) -> None:
-        require_few(sentences=sentences)
-        super().__init__(folder=folder, number=sentences, every_n_validations=every_n_validations)
-
-
-class CaptionTable(Samples):
-    """Shows the same few validation images, by name, with their captions, see `Samples`.
-
-    Args:
-        folder: the run's folder.
-        images: how many, at most 8.
-        every_n_validations: k.
-
-    Raises:
-        ValueError: an argument is out of its range.
-    """
-
-    batch_type = CaptionBatch
-    given = "image"
-
-    def __init__(self, *, folder: str | Path, images: int = 4, every_n_validations: int = 1) -> None:
-        require_few(images=images)
-        super().__init__(folder=folder, number=images, every_n_validations=every_n_validations)

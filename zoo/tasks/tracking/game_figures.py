@@ -7,7 +7,7 @@ import lightning.pytorch as pl
 from matplotlib.figure import Figure
 
 from zoo.figures import game_sheet
-from zoo.tasks.glimpse_figures import where_looked
+from zoo.tasks.location_figures import where_looked
 from zoo.tasks.tracking.batch import CatchBatch
 from zoo.tasks.tracking.task import TrackingTask
 from zoo.training.callbacks.figures import Figures

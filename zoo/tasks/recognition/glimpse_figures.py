@@ -1,16 +1,13 @@
 """Pictures of where the model looked."""
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import cast
 
 import lightning.pytorch as pl
-import numpy as np
 from matplotlib.figure import Figure
 
-from zoo.core.spec import ImageSpec
-from zoo.figures import glimpse_sheet, location_histogram
-from zoo.tasks.policy_gradient import BORDER
+from zoo.figures import glimpse_sheet
+from zoo.tasks.location_figures import where_looked
 from zoo.tasks.recognition.batch import ImageBatch
 from zoo.tasks.recognition.task import RecognitionTask
 from zoo.training.callbacks.figures import Figures
@@ -64,9 +61,3 @@ class GlimpseFigures(Figures):
             "glimpses": glimpse_sheet(groups, title=when),
             "locations": where_looked(items, task.spec.images),
         }
-
-
-def where_looked(items: Sequence[Mapping[str, Any]], image: ImageSpec) -> Figure:
-    """A histogram of the `locations` of predictions, `(T, 2)` each, on images or boards of this size."""
-    locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
-    return location_histogram(locations, image.height, image.width, border=BORDER)
