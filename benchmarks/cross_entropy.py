@@ -48,10 +48,8 @@ def measured(tokens: int, size: int, words: int, how: str) -> tuple[float, float
     torch.set_num_threads(1)
     features, labels = torch.randn(tokens, size, requires_grad=True), torch.randint(1, words, (tokens,))
     output = nn.Linear(size, words, bias=False)
-    few = torch.randn(2, size, requires_grad=True)
-    _loss(
-        few, nn.Linear(size, 8, bias=False), torch.ones(2).long(), how
-    ).backward()  # what libraries allocate once
+    few, small = torch.randn(2, size, requires_grad=True), nn.Linear(size, 8, bias=False)
+    _loss(few, small, torch.ones(2).long(), how).backward()  # what libraries allocate once
     before, start = _peak(), time.perf_counter()
     _loss(features, output, labels, how).backward()
     return _peak() - before, time.perf_counter() - start

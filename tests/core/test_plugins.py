@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,14 @@ def test_a_named_package_has_folders_versions_and_classes(package: str, tmp_path
     assert plugin_versions()[package].startswith("sha256:")
     assert locate("their_zoo.Own").__name__ == "Own"
     assert (tmp_path / "imported").exists()
+
+
+def test_an_installed_package_announces_itself(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    point = EntryPoint("theirs", package, plugins.GROUP)
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == plugins.GROUP else [])
+    monkeypatch.setattr(plugins, "_installed", plugins._installed.__wrapped__)
+    assert plugins.plugins() == (package,)
+    assert locate("their_zoo.Own").__name__ == "Own"
 
 
 @pytest.mark.hostile("configuration")

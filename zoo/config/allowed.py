@@ -29,17 +29,13 @@ class NotAllowed(ValueError):
 
 @cache
 def _bases() -> tuple[type, ...]:
-    from lightning.pytorch import Callback, LightningDataModule, LightningModule, Trainer
+    from lightning.pytorch import Callback, Trainer
     from lightning.pytorch.loggers import Logger
     from torch.nn import Module
     from torch.optim import Optimizer
     from torch.optim.lr_scheduler import LRScheduler
-    from torchmetrics import Metric
 
-    return (
-        *(Module, Optimizer, LRScheduler, Metric),
-        *(LightningModule, LightningDataModule, Callback, Logger, Trainer),
-    )
+    return (Module, Optimizer, LRScheduler, Callback, Logger, Trainer)
 
 
 def locate(target: object) -> type:

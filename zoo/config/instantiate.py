@@ -28,7 +28,7 @@ def refusals(node: Any, key: str = "") -> Iterator[Problem]:
         for position, value in enumerate(node):
             yield from refusals(value, joined(key, position))
     elif isinstance(node, str) and "${" in node:
-        # Hydra would resolve it once more, after the check.
+        # Nothing resolves it any more: a constructor would get it as a text.
         yield Problem(key, f"{node!r} is an interpolation that was left unresolved")
 
 
