@@ -17,7 +17,7 @@ from zoo.attention import GlimpseSensor
 from zoo.figures import glimpse_sheet, labels, png
 from zoo.figures.glimpse_boxes import boxes, places
 from zoo.figures.labels import any_script
-from zoo.tasks.glimpse_path import GlimpsePath
+from zoo.tasks.recognition.glimpse_path import GlimpsePath
 
 BORDERS = [(-1.0, -1.0), (1.0, 1.0), (-1.0, 1.0), (0.0, 0.0), (1.0, 0.0), (0.5, -0.25), (1 / 3, -1 / 7)]
 

@@ -13,6 +13,7 @@ import zoo
 from zoo.core.image import as_float, read_image
 from zoo.decoding import Beam, Greedy
 from zoo.runtime import half_precision
+from zoo.tasks import picture_predictor
 from zoo.tasks.captioning import predictor as module
 from zoo.tasks.captioning.predictor import Captioner
 from zoo.training.checkpoint_io import AtomicIO
@@ -92,7 +93,7 @@ def test_many_pictures_are_looked_at_by_parts(
         return caption(images, *how, **also)
 
     monkeypatch.setattr(captioner.task, "caption", watched)
-    monkeypatch.setattr(module, "TOGETHER", 4)
+    monkeypatch.setattr(picture_predictor, "TOGETHER", 4)
     found = captioner.predict(pictures)
     assert sizes == [4, 4, 1]
     assert [captions[0].text for captions in found] == [captions[0].text for captions in expected]

@@ -13,8 +13,8 @@ from data.games.catch import CatchData
 from zoo.attention import LearnedBaseline, LearnedPolicy, RandomPolicy
 from zoo.networks.ram import RecurrentAttentionModel
 from zoo.networks.recurrent import LSTM
-from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.tracking import game_figures as module
+from zoo.tasks.tracking.ball_path import BallPath
 from zoo.tasks.tracking.game_figures import GameFigures
 from zoo.tasks.tracking.task import TrackingTask
 

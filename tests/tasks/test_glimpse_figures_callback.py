@@ -20,9 +20,9 @@ from zoo.loggers.metrics_file import MetricsFile
 from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import RecurrentAttentionModel
 from zoo.networks.recurrent import Rectified
-from zoo.tasks.glimpse_path import GlimpsePath
 from zoo.tasks.recognition import glimpse_figures as module
 from zoo.tasks.recognition.glimpse_figures import GlimpseFigures
+from zoo.tasks.recognition.glimpse_path import GlimpsePath
 from zoo.tasks.recognition.task import RecognitionTask
 
 

@@ -167,11 +167,16 @@ def test_a_game_is_named_by_a_whole_number(tmp_path: Path, seed: Any, kind: type
 
 
 def test_a_predictor_of_ones_own_says_what_it_takes(doors: dict[str, Any]) -> None:
-    with pytest.raises(TypeError, match=r"Silent\.predict does not say what it takes"):
+    with pytest.raises(TypeError, match=r"Silent does not say what its predict takes"):
 
         class Silent(Predictor):
             def predict(self, words: Sequence[str]) -> list[str]:
                 return [word.upper() for word in words]
+
+    with pytest.raises(TypeError, match="without_input"):
+
+        class Empty(Predictor):
+            pass
 
     class Numbers(Predictor):
         @takes(Inputs((int,), "a whole number (int)", "[3]"))

@@ -14,8 +14,9 @@ from zoo.attention import RandomPolicy
 from zoo.core.image import as_float, read_image
 from zoo.figures import glimpse_sheet
 from zoo.runtime import half_precision
+from zoo.tasks import picture_predictor
 from zoo.tasks.recognition import predictor as module
-from zoo.tasks.recognition.predictor import Recogniser, plot_glimpses
+from zoo.tasks.recognition.predictor import Recogniser
 from zoo.tasks.translation.predictor import Translator
 from zoo.training.checkpoint import CheckpointError
 
@@ -76,7 +77,7 @@ def test_places_at_random_are_the_same_ones_in_every_answer(run: Path, pictures:
     drawn: dict[str, Any] = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "glimpse_sheet", lambda groups: drawn.update(groups) or glimpse_sheet(groups))
-        plot_glimpses({"run": recogniser}, pictures, run / "random.png")
+        Recogniser.draw({"run": recogniser}, pictures, {}, run / "random.png")
     shown = [(path.prediction, path.probability) for path in drawn["run"]]
     assert shown == [(label, pytest.approx(probability)) for ((label, probability),) in found]
     assert torch.equal(torch.random.get_rng_state(), before), "what others draw stays as it was"
@@ -103,7 +104,7 @@ def test_many_pictures_are_looked_at_by_parts(
         return recognise(images, **how)
 
     monkeypatch.setattr(recogniser.task.network, "recognise", watched)
-    monkeypatch.setattr(module, "TOGETHER", 4)
+    monkeypatch.setattr(picture_predictor, "TOGETHER", 4)
     found = recogniser.predict(pictures)
     assert sizes == [4, 4, 1]
     for ours, theirs in zip(found, expected, strict=True):
@@ -168,7 +169,7 @@ def test_drawings_of_one_model_and_of_several(run: Path, pictures: list[Path], t
     recogniser: Any = zoo.load(run)
     recogniser.plot(pictures[0], tmp_path / "one.png")
     assert (tmp_path / "one.png").read_bytes().startswith(b"\x89PNG")
-    plot_glimpses({"a": recogniser, "b": recogniser}, pictures[:2], tmp_path / "two.PDF")
+    Recogniser.draw({"a": recogniser, "b": recogniser}, pictures[:2], {}, tmp_path / "two.PDF")
     assert (tmp_path / "two.PDF").read_bytes().startswith(b"%PDF")
     with pytest.raises(ValueError, match=r"one\.dog.*png"):
         recogniser.plot(pictures[0], tmp_path / "one.dog")
@@ -183,5 +184,5 @@ def test_what_cannot_be_drawn_leaves_no_file(run: Path, pictures: list[Path], tm
     with pytest.raises(ValueError, match=r"cannot draw .*a\.png: the model of whole sees whole images"):
         whole.plot(pictures[0], path)
     with pytest.raises(ValueError, match="it has room for 16 paths of glimpses, not for 18"):
-        plot_glimpses({"a": recogniser, "b": recogniser}, pictures, path)
+        Recogniser.draw({"a": recogniser, "b": recogniser}, pictures, {}, path)
     assert not path.exists()

@@ -10,16 +10,16 @@ _Given = ParamSpec("_Given")
 _Answers = TypeVar("_Answers")
 
 _NAMED = 3
-"""Wrong elements that a message names; of more it says how many."""
+"""The most wrong elements that a message names; the others it counts."""
 
 
 class Inputs(NamedTuple):
     """One kind of input.
 
     Attributes:
-        kinds: of an element.
-        words: what an element is, in words behind "each".
-        example: how a list of them is written.
+        kinds: classes of an element.
+        words: what an element is, to stand after "each element".
+        example: how a list of one element is written.
     """
 
     kinds: tuple[type, ...]
@@ -27,32 +27,29 @@ class Inputs(NamedTuple):
     example: str
 
     def checked(self, given: object, name: str) -> list[Any]:
-        """The inputs as a list.
+        """Any sequence of inputs as a list.
 
         Args:
-            given: what somebody gave: a list, a tuple or another sequence is right.
-            name: of the argument, for messages.
+            given: what the user passed.
+            name: the argument's name, for messages.
 
         Raises:
-            TypeError: it is no sequence, or elements are of a wrong type; the message names their positions.
+            TypeError: it is no sequence, or elements have a wrong type; the message names their positions.
             ValueError: a text cannot be written as UTF-8.
         """
         takes = f"{name} must be a list, each element {self.words}"
         if isinstance(given, str | bytes | os.PathLike):
-            raise TypeError(f"{takes}; got {described(given)} alone: write {self.example}")
+            raise TypeError(f"{takes}; got {_described(given)} alone: write {self.example}")
         if not isinstance(given, Sequence):
-            raise TypeError(f"{takes}; got {described(given)}")
-        wrong = [
-            f"{name}[{position}] is {described(one)}"
-            for position, one in enumerate(given)
-            if not isinstance(one, self.kinds)
-        ]
+            raise TypeError(f"{takes}; got {_described(given)}")
+        wrong = [place for place, one in enumerate(given) if not isinstance(one, self.kinds)]
         if wrong:
+            named = ", ".join(f"{name}[{place}] is {_described(given[place])}" for place in wrong[:_NAMED])
             more = f", and {len(wrong) - _NAMED} more are wrong" if len(wrong) > _NAMED else ""
-            raise TypeError(f"{takes}; {', '.join(wrong[:_NAMED])}{more}")
-        for position, one in enumerate(given):
+            raise TypeError(f"{takes}; {named}{more}")
+        for place, one in enumerate(given):
             if isinstance(one, str) and not _is_text(one):
-                raise ValueError(f"{name}[{position}] cannot be written as UTF-8: {one[:40]!r}")
+                raise ValueError(f"{name}[{place}] cannot be written as UTF-8: {one[:40]!r}")
         return list(given)
 
 
@@ -61,15 +58,11 @@ PICTURES = Inputs((str, os.PathLike), "the path of a picture file (str or Path)"
 
 
 def takes(inputs: Inputs) -> Callable[[Callable[_Given, _Answers]], Callable[_Given, _Answers]]:
-    """Decorates a `predict`: its first argument is checked, and its `nbest` where it has one.
-
-    Args:
-        inputs: what the first argument is a list of.
-    """
+    """A decorator for `predict`, which checks its first argument, a list of `inputs`, and its `nbest`."""
 
     def decorate(predict: Callable[_Given, _Answers]) -> Callable[_Given, _Answers]:
         signature = inspect.signature(predict)
-        name = list(signature.parameters)[1]  # behind self
+        _, name, *_ = signature.parameters  # the first is self
 
         @wraps(predict)
         def checked(*arguments: _Given.args, **named: _Given.kwargs) -> _Answers:
@@ -86,22 +79,22 @@ def takes(inputs: Inputs) -> Callable[[Callable[_Given, _Answers]], Callable[_Gi
 
 
 def check_whole_number(name: str, number: object, *, least: int, most: int | None = None) -> None:
-    """Refuses what is no whole number, or too small or too large a one.
+    """Refuses what is not a whole number from `least` to `most`.
 
     Raises:
         TypeError: it is no whole number.
-        ValueError: it is below `least` or above `most`.
+        ValueError: it is out of range.
     """
     if not isinstance(number, int) or isinstance(number, bool):
-        raise TypeError(f"{name} must be a whole number from {least} on, got {described(number)}")
+        raise TypeError(f"{name} must be a whole number from {least} on, got {_described(number)}")
     if number < least:
         raise ValueError(f"{name} must be at least {least}, got {number}")
     if most is not None and number > most:
         raise ValueError(f"{name} must be at most {most}, got {number}")
 
 
-def described(value: object) -> str:
-    """A value of a wrong type in a few words."""
+def _described(value: object) -> str:
+    """The type of a value, with its shape or its value where that is short."""
     if value is None:
         return "None"
     kind = type(value)

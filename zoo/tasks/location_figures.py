@@ -1,4 +1,4 @@
-"""A picture of where a model looked in all of its items."""
+"""A figure of all locations that a model looked at."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +12,6 @@ from zoo.tasks.policy_gradient import BORDER
 
 
 def where_looked(items: Sequence[Mapping[str, Any]], image: ImageSpec) -> Figure:
-    """A histogram of the `locations` of predictions, `(T, 2)` each, on images or boards of this size."""
+    """A histogram of the `locations`, `(T, 2)`, of predictions on images or boards of this size."""
     locations = np.asarray([item["locations"] for item in items]).swapaxes(0, 1)
     return location_histogram(locations, image.height, image.width, border=BORDER)

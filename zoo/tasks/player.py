@@ -1,4 +1,4 @@
-"""What trained models have in common that need no input: they play games of their own."""
+"""Trained models that need no input: they play games."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -9,19 +9,21 @@ from zoo.tasks.predictor import Predictor
 
 
 class Player(Predictor):
-    """A trained agent, ready to play."""
+    """A trained agent."""
+
+    without_input = True
 
     @abstractmethod
     def play(self, seed: int = 1) -> list[Any]:
-        """Plays a game by the rules that it was trained with.
-
-        Args:
-            seed: says which game.
-        """
+        """Plays the game of that seed by the rules of the training; the parts of the game, in order."""
 
     @abstractmethod
     def rows(self, game: list[Any]) -> list[list[str]]:
-        """What became of a game, as lines of a table."""
+        """The outcome of a game as rows of a table."""
+
+    def plot(self, path: str | Path, seed: int = 1) -> None:
+        """Draws where the model looks in the game of that seed, see `draw`."""
+        self.draw({self.name: self.play(seed)}, path)
 
     @staticmethod
     @abstractmethod
@@ -29,9 +31,9 @@ class Player(Predictor):
         """Draws where several models of this kind look in their games.
 
         Args:
-            games: what `play` gave, by the names that stand over them.
-            path: the drawing; its ending says the format.
+            games: by the name that stands over it, what `play` returned.
+            path: the drawing; its ending is the format.
 
         Raises:
-            ValueError: the games look different, or the file cannot be written.
+            ValueError: the games cannot be drawn side by side, or the file cannot be written.
         """

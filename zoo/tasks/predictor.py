@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
@@ -23,79 +23,75 @@ PRECISIONS = ("32-true", "bf16-mixed")
 
 
 class Predictor:
-    """A trained model, ready to be used.
-
-    A derived class that has a `predict` decorates it with `zoo.tasks.inputs.takes`, which checks its input.
+    """A trained model in evaluation mode, on its device.
 
     Attributes:
-        checkpoint: the weights in use: which file, from which step, with which validation metrics.
-        precision: of its products.
-        task: the model, in evaluation mode.
+        without_input: True of a class that answers without input; any other has a `predict` that is decorated
+            with `zoo.tasks.inputs.takes`.
+        checkpoint: the weights in use.
+        precision: of matrix products.
+        task: the model.
+
+    Args:
+        checkpoint: what `read_checkpoint` returned.
+        task: the model with the checkpoint's weights.
+        device: such as `cpu` or `cuda:1`; None for the GPU where there is one.
+        precision: `32-true`, or `bf16-mixed` for matrix products in bfloat16.
 
     Raises:
-        TypeError: while a derived class is made, whose `predict` does not say what it takes.
+        TypeError: a derived class says neither, raised when it is made.
+        ValueError: there is no such device or precision.
     """
 
     task: "Task"
+    without_input: ClassVar[bool] = False
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
-        predict = vars(cls).get("predict")
-        if predict is not None and not hasattr(predict, "takes"):
+        if not cls.without_input and not hasattr(getattr(cls, "predict", None), "takes"):
             raise TypeError(
-                f"{cls.__name__}.predict does not say what it takes: put @takes(SENTENCES), @takes(PICTURES)"
-                " or @takes(Inputs(...)) of zoo.tasks.inputs before it"
+                f"{cls.__name__} does not say what its predict takes: put @takes(SENTENCES), @takes(PICTURES)"
+                " or @takes(Inputs(...)) of zoo.tasks.inputs before it, or set without_input = True"
             )
 
     def __init__(self, checkpoint: Checkpoint, task: "Task", *, device: str | None, precision: str) -> None:
-        """Puts the model on its device.
-
-        Args:
-            checkpoint: what `read_checkpoint` gave.
-            task: what `trained_task` made of it.
-            device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
-            precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
-
-        Raises:
-            ValueError: there is no such device or precision.
-        """
         if precision not in PRECISIONS:
             raise ValueError(f"precision must be {' or '.join(PRECISIONS)}, got {precision!r}")
         self.checkpoint = checkpoint
         self.task: Task = task.eval().to(choose_device(device))
         self.precision = usable_precision(precision, self.task.device.type)
 
+    @property
+    def name(self) -> str:
+        """The run's name, for drawings."""
+        return run_name(self.checkpoint.path)
+
     def autocast(self) -> torch.autocast:
-        """The context of its products."""
+        """The context in which matrix products have the predictor's precision."""
         return torch.autocast(self.task.device.type, torch.bfloat16, enabled=self.precision == "bf16-mixed")
 
 
-def searching(configured: Callable[..., list[list[Hypothesis]]], nbest: int) -> Beam | None:
-    """What finds so many texts; None: what is configured, which finds enough.
-
-    Args:
-        configured: the search that a run was tested with.
-        nbest: how many texts; where that search finds fewer, beam search does.
-    """
+def search_for(configured: Callable[..., list[list[Hypothesis]]], nbest: int) -> Beam | None:
+    """A search that finds `nbest` texts: beam search, or None where the configured search finds enough."""
     if isinstance(configured, Beam):
         size, penalty = max(configured.beam_size, nbest), configured.length_penalty
         return Beam(beam_size=size, length_penalty=penalty, n_best=nbest)
-    finds = configured.samples if isinstance(configured, Sample) else 1
-    return None if nbest <= finds else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
+    found = configured.samples if isinstance(configured, Sample) else 1
+    return None if nbest <= found else Beam(beam_size=nbest, length_penalty=0.0, n_best=nbest)
 
 
 def run_name(checkpoint: Path) -> str:
-    """How a run is called: by its folder, or by the file where that lies elsewhere."""
+    """A run's name: that of its folder, or of the checkpoint file where it lies elsewhere."""
     folder = checkpoint.resolve().parent
     return folder.parent.name if folder.name == "checkpoints" else checkpoint.stem
 
 
 def check_picture(path: str | Path, *inputs: str | Path) -> None:
-    """Says before the long work whether a picture could be written.
+    """Checks, before the model runs, that a drawing can be written.
 
     Args:
-        path: of the drawing.
-        inputs: files that it must not take the place of.
+        path: the drawing.
+        inputs: files that it must not overwrite.
 
     Raises:
         ValueError: the folder does not exist, the ending names no format, or it is a folder or an input.
@@ -114,41 +110,29 @@ def check_picture(path: str | Path, *inputs: str | Path) -> None:
 
 
 def draw(path: str | Path, sheet: Callable[[], Figure]) -> None:
-    """Writes a drawing.
-
-    Args:
-        path: its ending says the format, see `check_picture`.
-        sheet: makes it.
+    """Makes a figure and writes it in the format of the path's ending.
 
     Raises:
-        ValueError: it cannot be made, or the file cannot be written.
+        ValueError: the figure cannot be made, or the file cannot be written.
     """
     path = Path(path)
     try:
         figure = sheet()
-    except ValueError as error:  # such as models that do not look alike
+    except ValueError as error:  # such as models whose glimpses have different shapes
         raise ValueError(f"cannot draw {path}: {error}") from error
     write_where_asked(path, render(figure, path.suffix[1:].lower()))
 
 
 def same_places(items: int, device: torch.device, seed: int = 1) -> AbstractContextManager[None]:
-    """A context in which a policy that looks anywhere looks at the same places of each item.
-
-    So answers repeat, drawings show theirs, and what is asked together changes nothing.
-
-    Args:
-        items: pictures or games in a batch.
-        device: of the model.
-        seed: says which places.
-    """
+    """A context in which a random policy looks at the same places of each of `items`, whatever the batch."""
     return keyed(torch.zeros(items, dtype=torch.int64, device=device), seed)
 
 
 def choose_device(name: str | None) -> torch.device:
-    """The device of that name; None = the GPU when there is one.
+    """The device of that name; for None the GPU where there is one.
 
     Raises:
-        ValueError: there is no such device; the message names those that are.
+        ValueError: there is no such device; the message lists those that exist.
     """
     available = ["cpu", *(f"cuda:{number}" for number in range(torch.cuda.device_count()))]
     if torch.backends.mps.is_available():
@@ -159,6 +143,6 @@ def choose_device(name: str | None) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         device = None
-    if device is None or not any(found in (str(device), f"{device}:0") for found in available):
+    if device is None or not {str(device), f"{device}:0"} & set(available):
         raise ValueError(f"there is no device {name!r} here; available: {', '.join(available)}")
     return device

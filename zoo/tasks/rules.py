@@ -1,4 +1,4 @@
-"""What a task may say of a configuration before anything is run."""
+"""What a task may ask of a configuration before anything is run."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -9,13 +9,13 @@ from zoo.core.problems import Problem
 
 @dataclass(frozen=True)
 class Configured:
-    """A resolved configuration, and how its parts are understood.
+    """A resolved configuration, and the means to understand its parts.
 
     Attributes:
-        config: in plain containers.
-        given: what was asked for explicitly, `key=value`.
+        config: plain containers.
+        given: the overrides, `key=value`.
         kind: the class that a part names; None where it names none.
-        build: makes what a part describes; takes the part and its key.
+        build: builds a part, given with its key.
     """
 
     config: Mapping[str, Any]
@@ -30,27 +30,27 @@ class Configured:
 
     @property
     def samples(self) -> bool:
-        """Whether the model's attention samples what it reads."""
+        """Whether the model's attention samples its readings."""
         selection = self.kind(self.config.get("selection"))
         return uses_attention(self.config["model"], "selection") and getattr(selection, "samples", False)
 
     @property
     def looks(self) -> bool:
-        """Whether the model chooses places to look at."""
+        """Whether the model takes glimpses."""
         return "policy" in self.config["model"]
 
     @property
     def learns_where_to_look(self) -> bool:
-        """Whether it learns to choose them."""
+        """Whether it learns where to take them."""
         return self.looks and getattr(self.kind(self.config.get("policy")), "learned", False)
 
 
 Rule = Callable[[Configured], Iterator[Problem]]
-"""Yields what is wrong."""
+"""Yields the problems of a configuration."""
 
 
 def uses_attention(node: Any, part: str = "score") -> bool:
-    """True when `attention.<part>` stands anywhere below the node, so that it reads by attention."""
+    """Whether `attention.<part>` stands anywhere below a node of a configuration."""
     if not isinstance(node, dict):
         return False
     attention = node.get("attention")

@@ -1,8 +1,8 @@
-"""What every task does alike: its optimiser and schedule, its splits, its predictions."""
+"""What all tasks have in common: optimiser, schedule, splits, predictions."""
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from typing import Any, ClassVar, cast
 
@@ -25,11 +25,11 @@ class Scores(nn.Module, ABC):
 
     @abstractmethod
     def compute(self) -> dict[str, Tensor]:
-        """The values of a whole split by name; the next one starts from nothing."""
+        """The values of a whole split by name."""
 
     @property
     def signatures(self) -> dict[str, str]:
-        """How metrics were computed, where their names do not say it."""
+        """How metrics were computed, by name, where the name does not say it."""
         return {}
 
 
@@ -37,26 +37,30 @@ class Task(pl.LightningModule, ABC):
     """Trains, validates and tests a network.
 
     Attributes:
-        batch_type: what it takes.
-        predictor: what uses a trained model; None: nothing does.
+        batch_type: the batches that it takes.
+        noun: its items, for messages.
+        unit: what its speed is shown in: a key of its batches' `throughput_counts`.
+        predictor: what uses a trained model; None where nothing does.
         validated: names of all that its validations may measure.
         own_metrics: those among them that no other task has, with the class that says which way each gets
             better (`higher_is_better`).
-        rules: what parts of a configuration ask of each other.
+        rules: for the configuration check: what its parts ask of each other.
         telling: those that say most, the best first: shown where there is room for a few, and proposed as the
             monitor in place of one that never changes.
-        scores: by split, its metrics.
-        terms: of the newest training step's loss, `loss` among them, without gradients.
-        predictions: by split, one mapping for each item with its number as `id`, in the data's order once the
-            split is finished.
+        scores: the metrics of each split.
+        terms: the newest training step's loss and its terms by name, without gradients.
+        predictions: by split, one mapping for each item with its number as `id`; in the data's order at the
+            end of the split.
 
     Args:
         optimizer: completed here with the parameters.
-        scheduler: completed here with the optimizer; None for a constant rate.
-        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+        scheduler: completed here with the optimizer; None for a constant learning rate.
+        monitor: the metric that picks the best checkpoint and that a plateau schedule watches.
     """
 
     batch_type: ClassVar[type]
+    noun: ClassVar[str] = "items"
+    unit: ClassVar[str] = "items"
     predictor: ClassVar[type[Predictor] | None] = None
     validated: ClassVar[tuple[str, ...]]
     own_metrics: ClassVar[Mapping[str, type[Metric]]] = {}
@@ -89,26 +93,25 @@ class Task(pl.LightningModule, ABC):
         self.predictions: dict[str, list[dict[str, Any]]] = {}
         self.terms: dict[str, Tensor] = {}
         self._evaluated = "val"  # the split that was evaluated last
-        # The terms of each part of the batch, as far as it was seen.
-        self._parts: list[dict[str, Tensor]] = []
+        self._parts: list[dict[str, Tensor]] = []  # the terms of each part of the batch so far
         self._stepped = True  # what comes next is the first part of a batch
         self._seed = torch.initial_seed()  # the same in all processes while they build their models
 
-    # Before a run: the configuration check asks
+    # For the configuration check
 
     @classmethod
     def absent_metrics(cls, configured: Configured) -> dict[str, str]:
-        """Those of `validated` that a configuration does not have, and why."""
+        """Those of `validated` that a configuration does not have, with the reason."""
         return {}
 
     @classmethod
     def unused_settings(cls, configured: Configured) -> dict[str, str]:
-        """Settings that change nothing where this task is trained so, by key, and why."""
+        """Keys of settings that change nothing in a configuration, with the reason."""
         return {}
 
     @classmethod
     def reinforced(cls, configured: Configured) -> bool:
-        """Whether anything is trained by REINFORCE."""
+        """Whether a configuration trains anything by REINFORCE."""
         return configured.learns_where_to_look
 
     @abstractmethod
@@ -136,7 +139,7 @@ class Task(pl.LightningModule, ABC):
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
     def controls(self, data: Any) -> dict[str, dict[str, float]]:
-        """What answers without a model score, by test split, to stand beside the model's own scores.
+        """The scores of controls, which answer without the model, by test split.
 
         Args:
             data: the data module, whose test splits have just been tested.
@@ -146,7 +149,7 @@ class Task(pl.LightningModule, ABC):
 
     @property
     def test_splits(self) -> list[str]:
-        """The data's, in the order of their loaders."""
+        """The data's test splits, in the order of their loaders."""
         splits: list[str] = self.trainer.datamodule.test_splits  # type: ignore[attr-defined]
         return splits
 
@@ -159,9 +162,9 @@ class Task(pl.LightningModule, ABC):
     # Training
 
     def training_step(self, batch: Any, batch_idx: int) -> Tensor:
-        """The loss of a batch, or of a part so weighted that the mean over all parts is that of the batch.
+        """The loss of a batch, or of a part of it, weighted so that the mean over all parts is the batch's.
 
-        Random readings and choices belong to their items, dropout to the process.
+        What is sampled belongs to the items, dropout to the process.
         """
         with keyed(batch.index, self._seed, self.current_epoch):
             loss, terms = self.loss_of(batch)
@@ -173,19 +176,19 @@ class Task(pl.LightningModule, ABC):
     def loss_of(self, batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a batch to train on, a mean over items or tokens, and its terms by name."""
 
-    def _note(self, terms: Mapping[str, Tensor], share: float) -> None:
-        """Keeps what the step's loss is made of, to be logged and shown: the mean over its parts."""
+    def _note(self, terms: Mapping[str, Tensor], loss_weight: float) -> None:
+        """Keeps the terms of the step's loss, the mean over its parts, to be logged and shown."""
         if self._stepped:
             self._parts, self._stepped = [], self._trainer is None  # without one, every call is a step
-        self._parts.append({name: term.detach() * share for name, term in terms.items()})
+        self._parts.append({name: term.detach() * loss_weight for name, term in terms.items()})
         self.terms = self._parts[0]
         if len(self._parts) > 1:
             self.terms = {name: torch.stack([part[name] for part in self._parts]).mean(0) for name in terms}
 
     def on_train_batch_end(self, *_: object) -> None:
-        """After a step, lets averages of rewards learn, and logs the terms where it is time.
+        """Updates moving averages of rewards after each step; logs the terms at the steps that are logged.
 
-        With those of all steps, Lightning is busy for milliseconds.
+        To log them at every step would cost milliseconds.
         """
         if self.trainer.fit_loop.epoch_loop._should_accumulate():
             return
@@ -207,11 +210,7 @@ class Task(pl.LightningModule, ABC):
         self._measure(self.test_splits[dataloader_idx], batch)
 
     def as_evaluated(self, index: Tensor) -> AbstractContextManager[None]:
-        """A context in which what is sampled for items depends on no batch.
-
-        Args:
-            index: `(B,)`, the items' numbers.
-        """
+        """A context in which samples depend on the items' numbers `(B,)`, not on the batch."""
         return keyed(index.to(self.device), self._seed)
 
     def _measure(self, split: str, batch: Any) -> None:
@@ -220,14 +219,25 @@ class Task(pl.LightningModule, ABC):
 
     @abstractmethod
     def _evaluate(self, split: str, batch: Any) -> None:
-        """Updates a split's scores with a batch and keeps its predictions."""
+        """Updates a split's scores with a batch and keeps its predictions, see `_keep_predictions`."""
+
+    def _keep_predictions(self, split: str, index: Tensor, **columns: Iterable[Any]) -> None:
+        """Keeps what belongs to each item of a batch.
+
+        Args:
+            split: the split.
+            index: `(B,)`, the items' numbers.
+            columns: a value for each item of `input`, `references`, `prediction`, `score`, ...
+        """
+        rows = zip(index.tolist(), *columns.values(), strict=True)
+        self.predictions[split] += [dict(zip(("id", *columns), row, strict=True)) for row in rows]
 
     def on_validation_epoch_start(self) -> None:
-        """Forgets the last validation's predictions."""
+        """Drops the last validation's predictions."""
         self.predictions["val"] = []
 
     def on_validation_epoch_end(self) -> None:
-        """Logs the metrics, and lets a plateau schedule see its own when this belongs to a training."""
+        """Logs the metrics; in a training, steps a plateau schedule."""
         values = self._finish("val")
         schedule = self.lr_schedulers()
         in_training = self.trainer.state.fn == "fit" and not self.trainer.sanity_checking
@@ -235,7 +245,7 @@ class Task(pl.LightningModule, ABC):
             schedule.step(float(values[self.monitor]))
 
     def on_test_epoch_start(self) -> None:
-        """Makes room for the predictions of every test split."""
+        """Drops the predictions of every test split."""
         self.predictions |= {split: [] for split in self.test_splits}
 
     def on_test_epoch_end(self) -> None:
@@ -244,14 +254,18 @@ class Task(pl.LightningModule, ABC):
             self._finish(split)
 
     def _finish(self, split: str) -> dict[str, Tensor]:
-        """Logs a split's metrics, which it returns, and puts its predictions in the data's order."""
+        """Logs and returns a split's metrics, and puts its predictions in the data's order."""
         self._evaluated = split
         if self.trainer.world_size > 1:  # each process predicted a part
             parts: list[list[dict[str, Any]]] = [[]] * self.trainer.world_size
             torch.distributed.all_gather_object(parts, self.predictions[split])
             self.predictions[split] = [prediction for part in parts for prediction in part]
         self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
-        values = cast(Scores, self.scores[split]).compute()
+        scores = cast(Scores, self.scores[split])
+        values = scores.compute()
+        for metric in scores.modules():
+            if isinstance(metric, Metric):
+                metric.reset()
         logged = {f"{split}/{name}": value for name, value in values.items()}
         self.log_dict(logged, add_dataloader_idx=False)
         return logged

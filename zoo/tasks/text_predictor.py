@@ -1,4 +1,4 @@
-"""What trained models have in common that are given texts."""
+"""Trained models whose input is texts."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,10 +10,10 @@ from zoo.tasks.predictor import Predictor
 
 
 class TextPredictor(Predictor):
-    """A trained model that is given texts.
+    """A trained model that answers texts.
 
     Attributes:
-        doing: what it does meanwhile, e.g. `translating`.
+        doing: what it does, for a progress bar, such as `translating`.
     """
 
     doing: ClassVar[str]
@@ -28,22 +28,30 @@ class TextPredictor(Predictor):
         weights: bool = True,
         progress: Callable[[int], object] | None = None,
     ) -> list[list[Any]]:
-        """What the model makes of each text, the best first.
+        """The answers to each text, best first.
 
         Args:
-            texts: raw texts.
+            texts: raw texts; of a blank one the answer is blank.
             nbest: how many answers to each.
-            weights: whether answers keep what was attended to, which for many texts is a lot.
-            progress: is told after each batch how many texts that were.
+            weights: whether answers keep attention weights, which need much memory for many texts.
+            progress: called after each batch with its number of texts.
+
+        Raises:
+            TypeError: something else than a list of texts is given.
+            ValueError: a text is not UTF-8, or `nbest` is below 1.
         """
 
     @abstractmethod
     def columns(self, answer: Any, nbest: int) -> list[str]:
-        """One of the `nbest` answers for a line of a table."""
+        """One of the `nbest` answers as columns of a table."""
 
     def remarks(self, answers: Sequence[Any]) -> Iterator[str]:
-        """What must be said beside the answers to a text; mostly nothing."""
+        """Warnings beside the answers to a text."""
         yield from ()
+
+    def plot(self, text: str, path: str | Path) -> list[Path]:
+        """Draws what the model attends to in a text, see `draw`."""
+        return self.draw({self.name: self}, text, path)
 
     @staticmethod
     @abstractmethod
@@ -53,10 +61,10 @@ class TextPredictor(Predictor):
         Args:
             predictors: the models by the names that stand over their panels.
             text: a raw text.
-            path: the picture; its ending says the format.
+            path: the drawing; its ending is the format.
 
         Returns:
-            The pictures: that one, and perhaps others beside it.
+            The drawing, and others beside it where the model has more to show.
 
         Raises:
             ValueError: there is nothing to draw, or a file cannot be written.

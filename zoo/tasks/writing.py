@@ -1,6 +1,6 @@
-"""Writing: what tasks have in common whose networks write a text one token at a time."""
+"""What tasks have in common whose networks write a text token by token."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any, NotRequired, Protocol, TypedDict
 
 import torch
@@ -16,6 +16,7 @@ from zoo.core.text import TextCodec
 from zoo.decoding import Greedy, Hypothesis, Step
 from zoo.kernels import linear_cross_entropy
 from zoo.kernels.noise import of_items
+from zoo.tasks.policy_gradient import check_reinforce, named_terms
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Task
 
@@ -23,7 +24,7 @@ Search = Callable[..., list[list[Hypothesis]]]
 
 
 class Writer(Protocol):
-    """What a writing task asks of a network; `zoo/networks/seq2seq.py` describes each part."""
+    """The network of a writing task; `zoo/networks/seq2seq.py` describes each part."""
 
     query_size: int
     project: nn.Module
@@ -47,13 +48,12 @@ class ReinforceParts(TypedDict):
 
     Attributes:
         baseline: completed here with the size of the decoder's state.
-        entropy_weight: of the bonus for undecided readings.
-        discount: a reading is rewarded with the log-likelihood of its own token and, discount times less for
-            each step, of later ones. 1 is unbiased for every decoder. 0 has the least variance, and is
-            unbiased where no reading is fed back (Luong's decoder without input feeding). None rewards each
-            reading with the log-likelihood of the whole text, as Xu et al. 2015 (section 4.1): as unbiased as
-            1, and what a single moving average can foretell.
-        weight: of the whole term beside the cross-entropy; 1 where it is left out.
+        entropy_weight: of the entropy bonus.
+        discount: a reading is rewarded with the log-likelihood of its own token and of later ones, each step
+            discounted. 1 is unbiased. 0 has the least variance, and is unbiased where no reading is fed back
+            (Luong's decoder without input feeding). None rewards each reading with the log-likelihood of the
+            whole text, as Xu et al. 2015 (section 4.1), which a single moving average can predict.
+        weight: of the term in the loss; 1 where it is left out.
     """
 
     baseline: Callable[..., Baseline]
@@ -66,19 +66,18 @@ class WritingTask(Task):
     """Trains by cross-entropy, validates by free-running greedy search, tests by the configured search.
 
     Args:
-        network: what writes.
+        network: the model.
         target: the text that it writes.
-        optimizer: completed here with the parameters.
-        scheduler: completed here with the optimizer; None for a constant rate.
+        optimizer: see `Task`.
+        scheduler: see `Task`.
         decoding: the search at test time.
-        label_smoothing: share of the probability given to all tokens alike (Szegedy et al. 2016).
-        reinforce: the term for sampled readings, used only when the network samples; None leaves them to
-            chance (the configuration check refuses that).
-        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+        label_smoothing: the probability that is spread over all tokens (Szegedy et al. 2016).
+        reinforce: the REINFORCE term, used where the network samples readings; without it they do not learn
+            (the configuration check refuses that).
+        monitor: see `Task`.
 
     Raises:
-        ValueError: label_smoothing or discount is no share, the weight of the entropy is negative, or that of
-            the whole term is not above 0.
+        ValueError: a number is out of range.
     """
 
     network: Writer
@@ -104,7 +103,7 @@ class WritingTask(Task):
         if not 0 <= label_smoothing < 1:
             raise ValueError(f"label_smoothing must be at least 0 and below 1, got {label_smoothing}")
         if reinforce is not None:
-            _check_reinforce(reinforce)
+            check_reinforce(reinforce)
         self.network = network  # type: ignore[assignment]
         self.target, self.target_codec = target, TextCodec(target)
         self.decoding, self.label_smoothing = decoding, label_smoothing
@@ -118,11 +117,11 @@ class WritingTask(Task):
     # Training
 
     def _loss(self, decoded: Any, labels: Padded) -> tuple[Tensor, dict[str, Tensor]]:
-        """Cross-entropy per real token, and the REINFORCE term where readings are sampled; its terms by name.
+        """The loss per real token and its terms: cross-entropy, and REINFORCE where readings are sampled.
 
         Args:
             decoded: the teacher-forced pass.
-            labels: `(B, T)`, what it must predict.
+            labels: `(B, T)`, the tokens to predict.
         """
         total = self._cross_entropy(decoded.features, labels, self.label_smoothing)
         cross_entropy = total / labels.lengths.sum()
@@ -133,7 +132,7 @@ class WritingTask(Task):
         return cross_entropy + self.weight * terms.pop("reinforce_loss"), terms
 
     def _cross_entropy(self, features: Tensor, labels: Padded, label_smoothing: float = 0.0) -> Tensor:
-        """The sum over all real tokens."""
+        """The cross-entropy, summed over all real tokens."""
         return linear_cross_entropy(
             self.network.project(features),
             self.network.output,
@@ -144,7 +143,7 @@ class WritingTask(Task):
 
     @torch.no_grad()
     def _log_likelihood(self, features: Tensor, labels: Padded) -> Tensor:
-        """`(B, T)`, of each token; of padding 0."""
+        """The log-likelihood of each token, `(B, T)`; of padding 0."""
         logits = self.network.logits(features).float()
         # Rows of a matrix: over another axis than the last torch takes three times as long.
         nll = F.cross_entropy(
@@ -153,7 +152,7 @@ class WritingTask(Task):
         return -nll.view_as(labels.ids)
 
     def _reinforce_terms(self, reinforce: Reinforce, decoded: Any, labels: Padded) -> dict[str, Tensor]:
-        """Rewards each reading with the log-likelihood of the tokens that it can still change, or of all."""
+        """The terms of REINFORCE by name, see `ReinforceParts`."""
         log_likelihood, soft_reward = self._log_likelihood(decoded.features, labels), None
         if reinforce.baseline.reads_softly and decoded.soft_features is not None:
             soft_reward = self._log_likelihood(decoded.soft_features(), labels)
@@ -169,39 +168,14 @@ class WritingTask(Task):
             entropy=decoded.entropy,
             soft_reward=soft_reward,
         )
-        named: dict[str, Tensor] = terms._asdict()
-        loss = per_token(named.pop("loss"), labels)
-        return {"reinforce_loss": loss, **{name: term for name, term in named.items() if term is not None}}
+        named = named_terms(terms._asdict())
+        return {"reinforce_loss": per_token(named.pop("loss"), labels), **named}
 
     # Evaluation
 
     def _search_of(self, split: str) -> Search:
         """Greedy search for validation, which must be cheap; the configured one for tests."""
         return Greedy() if split == "val" else self.decoding
-
-    def _keep_predictions(
-        self,
-        split: str,
-        index: Tensor,
-        inputs: Iterable[str],
-        references: Iterable[list[str]],
-        texts: Iterable[str],
-        hypotheses: Sequence[Hypothesis],
-    ) -> None:
-        """Keeps what was written for each item, beside what should have been."""
-        self.predictions[split] += [
-            {
-                "id": number,
-                "input": given,
-                "references": wanted,
-                "prediction": text,
-                "score": hypothesis.score,
-                "finished": hypothesis.finished,
-            }
-            for number, given, wanted, text, hypothesis in zip(
-                index.tolist(), inputs, references, texts, hypotheses, strict=True
-            )
-        ]
 
     # Search
 
@@ -214,13 +188,13 @@ class WritingTask(Task):
         weights: bool = True,
         write_unknown: bool = False,
     ) -> list[list[Hypothesis]]:
-        """Searches behind a memory.
+        """The texts of B items, best first.
 
         Args:
             search: any of `zoo.decoding`.
-            memory: of B items.
-            limits: `(B,)`, most tokens of each, which must not depend on the batch that it is in.
-            weights: False forgets at once what was attended to.
+            memory: of the items.
+            limits: `(B,)`, the longest text of each in tokens, which must not depend on the batch.
+            weights: False drops attention weights at once.
             write_unknown: whether `<unk>` may be written.
         """
         special = (self.target.pad, self.target.bos)
@@ -243,14 +217,5 @@ class WritingTask(Task):
 
 
 def per_token(mean_over_sentences: Tensor, labels: Padded) -> Tensor:
-    """What is a sum over each sentence's steps, on the scale of the cross-entropy beside it, per token."""
+    """A loss that is summed over each sentence's steps, on the scale of a cross-entropy per token."""
     return mean_over_sentences * len(labels.lengths) / labels.lengths.sum()
-
-
-def _check_reinforce(reinforce: ReinforceParts) -> None:
-    if reinforce["discount"] is not None and not 0 <= reinforce["discount"] <= 1:
-        raise ValueError(f"discount must be from 0 to 1, or null, got {reinforce['discount']}")
-    if reinforce["entropy_weight"] < 0:
-        raise ValueError(f"entropy_weight must be at least 0, got {reinforce['entropy_weight']}")
-    if not reinforce.get("weight", 1.0) > 0:
-        raise ValueError(f"weight must be above 0, got {reinforce['weight']}")

@@ -90,9 +90,7 @@ class SignScores(Scores):
         self.sign_error = SignError()
 
     def compute(self) -> dict[str, Tensor]:
-        value = self.sign_error.compute()
-        self.sign_error.reset()
-        return {"sign_error": value}
+        return {"sign_error": self.sign_error.compute()}
 
 
 class Signs(Predictor):

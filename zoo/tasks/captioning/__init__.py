@@ -1,4 +1,4 @@
-"""The task captioning, with all that it alone needs."""
+"""The task captioning."""
 
 from zoo.tasks.captioning.task import CaptioningTask
 

@@ -14,14 +14,14 @@ class CaptionBatch(NamedTuple):
         index: `(B,)` int64, each item's number in its split (predictions are stored by it): in training of a
             caption, in evaluation of an image.
         images: `(B, C, H, W)` float32 in [0, 1]; None where features of a frozen encoder are stored.
-        features: `(B, D, h, w)`, the grids that a frozen encoder made of the images; None without a store.
+        features: `(B, D, h, w)`, the stored grids of a frozen encoder; None without a store.
         captions: ids from BOS to EOS, one caption of each image; see `decoder_pair` for the shift.
-        references: all raw captions of each image, which are what is scored.
-        names: what to call each image: its file, or the split and its number.
-        truths: where the data knows it, all true captions of each image, else None.
-        image_of: `(B,)` int64, which image (or features) each caption is of, where some share one and only
-            I < B are there; None: each caption has its own.
-        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
+        references: all raw captions of each image, for the scores.
+        names: each image's name: its file, or the split and its number.
+        truths: all true captions of each image; None where the data does not know them.
+        image_of: `(B,)` int64, the image (or features) of each caption where captions share I < B of them;
+            None where each has its own.
+        loss_weight: see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -36,12 +36,12 @@ class CaptionBatch(NamedTuple):
 
     @staticmethod
     def contents() -> str:
-        """What it holds in words, for messages."""
+        """Its content in words, for messages."""
         return "images with captions"
 
     @property
     def throughput_counts(self) -> dict[str, Tensor | int]:
-        """What to measure speed by: tokens, as the model must predict them, and captions."""
+        """What speed is measured in: tokens to predict, and captions."""
         captions = len(self.index)
         return {"tokens": self.captions.lengths.sum() - captions, "captions": captions}
 
@@ -58,5 +58,5 @@ class CaptionBatch(NamedTuple):
 
     @property
     def memory_keys(self) -> tuple[str, ...]:
-        """Settings that decide how much memory it takes, that of its size first."""
+        """Settings that change how much memory it takes, its size first."""
         return ("data.batch_size", "data.image_size", "model.hidden_size", "decoding.beam_size")

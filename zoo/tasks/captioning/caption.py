@@ -1,4 +1,4 @@
-"""What the task answers."""
+"""The answer of the task."""
 
 from typing import NamedTuple
 
@@ -11,10 +11,10 @@ class Caption(NamedTuple):
     Attributes:
         text: the words.
         score: what the search ranked by.
-        finished: False when the length limit cut it off.
-        tokens: T tokens, `</s>` last when finished.
-        weights: `(T, h, w)` attention weights on the CPU, map t read while token t was being written; None
-            without attention.
+        finished: False where the length limit cut it off.
+        tokens: T tokens, `</s>` last where it is finished.
+        weights: `(T, h, w)` attention weights on the CPU, map t of the step that wrote token t; None without
+            attention.
     """
 
     text: str

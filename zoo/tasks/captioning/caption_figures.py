@@ -1,4 +1,4 @@
-"""Pictures of what a captioner looks at, while it learns."""
+"""Figures of what a captioner looks at, while it learns."""
 
 from pathlib import Path
 
@@ -8,29 +8,24 @@ from matplotlib.figure import Figure
 from zoo.figures import caption_sheet, captioned
 from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.training.callbacks.figures import Figures
-from zoo.training.callbacks.fixed import fixed_predictions, require_few
+from zoo.training.callbacks.fixed import fixed_predictions
 
 
 class CaptionFigures(Figures):
-    """Draws where was looked at the same few images, word by word, at every k-th validation and at test.
+    """Draws what is attended to in the same few images for each word, on one sheet, see `Figures`.
 
-    The sheets lie in figures/ of the run's folder and are shown in W&B under one key. A model without
-    attention has none.
+    A model without attention has none.
 
     Args:
         folder: the run's folder.
         images: how many on a sheet, at most 8.
         every_n_validations: k.
-
-    Raises:
-        ValueError: an argument is out of its range.
     """
 
     batch_type = CaptionBatch
 
     def __init__(self, *, folder: str | Path, images: int = 4, every_n_validations: int = 5) -> None:
-        require_few(images=images)
-        super().__init__(folder=folder, every_n_validations=every_n_validations)
+        super().__init__(folder=folder, every_n_validations=every_n_validations, images=images)
         self._images = images
 
     def draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> dict[str, Figure]:

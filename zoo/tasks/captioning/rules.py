@@ -1,4 +1,4 @@
-"""What captions ask of their configuration."""
+"""What captioning requires of a configuration."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from zoo.tasks.rules import Configured
 
 
 def words_that_point_are_whole(configured: Configured) -> Iterator[Problem]:
-    """There is a map for each token, and a box for each word."""
+    """`pointing_accuracy` compares the attention of a token with the box of a word."""
     tokenizer = configured.kind(configured.config["data"].get("tokenizer"))
     if _knows_places(configured) and configured.reads and not getattr(tokenizer, "whole_words", True):
         yield Problem(
@@ -18,7 +18,7 @@ def words_that_point_are_whole(configured: Configured) -> Iterator[Problem]:
 
 
 def absent_metrics(configured: Configured, metrics: Sequence[str]) -> dict[str, str]:
-    """Metrics that captions have only where the data knows what words name, and attention looks at it."""
+    """Metrics of pointing, which need attention and data that knows what words name, with the reason."""
     pointing = [metric for metric in metrics if metric.startswith("pointing_")]
     if not configured.reads:
         return dict.fromkeys(pointing, "the model has no attention")

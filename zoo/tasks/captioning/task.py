@@ -1,4 +1,4 @@
-"""Captioning: any network that looks at an image and writes what it shows."""
+"""Captioning: the network looks at an image and writes what it shows."""
 
 from collections.abc import Callable, Sequence
 from itertools import chain
@@ -8,7 +8,6 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
-from torchmetrics import Metric
 
 from zoo.attention import doubly_stochastic_penalty
 from zoo.core.batch import TrueCaptions, decoder_pair
@@ -37,12 +36,12 @@ from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask, per_t
 
 
 class CaptionNetwork(Writer, Protocol):
-    """What the task asks of a network; see `zoo/networks/show_attend_tell.py`."""
+    """The network of the task; see `zoo/networks/show_attend_tell.py`."""
 
     encoder: ImageEncoder
 
     def annotate(self, images: Tensor) -> Tensor:
-        """The grid of images."""
+        """The feature grids `(B, D, h, w)` of images."""
 
     def encode(self, grid: Tensor) -> Any:
         """Everything that depends on the grid alone."""
@@ -51,8 +50,8 @@ class CaptionNetwork(Writer, Protocol):
 class CaptionScores(Scores):
     """The metrics of one split.
 
-    `exact_match` asks, token by token, whether a hypothesis is among the captions that are true of its image
-    where the data knows them all, else whether it is among the references.
+    `exact_match` is whether a hypothesis, token by token, is among all true captions of its image where the
+    data knows them, else among the references.
     """
 
     def __init__(self) -> None:
@@ -63,7 +62,7 @@ class CaptionScores(Scores):
 
     @property
     def signatures(self) -> dict[str, str]:
-        """How scores of text were computed."""
+        """See `Scores`."""
         return {name: metric.signature for name, metric in self.named.items()}
 
     @property
@@ -78,13 +77,13 @@ class CaptionScores(Scores):
         truths: list[TrueCaptions] | None,
         maps: Sequence[Tensor | None],
     ) -> None:
-        """Adds images with what was said of them.
+        """Adds images and their hypotheses.
 
         Args:
             texts: the hypotheses.
             references: all raw captions of each image.
-            truths: all that may truly be said of each image, where that is known.
-            maps: `(T, h, w)`, what was looked at while each hypothesis was written; None without attention.
+            truths: all true captions of each image, where the data knows them.
+            maps: `(T, h, w)`, the attention weights of each hypothesis; None without attention.
         """
         for metric in self.named.values():
             metric.update(texts, references)
@@ -94,43 +93,32 @@ class CaptionScores(Scores):
             self.pointing.update(text.split(), weights, truth)
 
     def compute(self) -> dict[str, Tensor]:
-        """See `Scores`; pointing only where something was pointed at."""
+        """See `Scores`; metrics of pointing only where words name something."""
         values = {name: metric.compute() for name, metric in self.named.items()}
         values["exact_match"] = self.exact_match.compute()
         values |= {f"tf_{name}": value for name, value in self.teacher_forced.compute().items()}
-        # In all processes or in none: this gathers what they pointed at.
+        # In all processes or in none, because this gathers from all.
         pointing = self.pointing.compute()
-        values |= {name: value for name, value in pointing.items() if not value.isnan()}
-        for metric in self.modules():
-            if isinstance(metric, Metric):
-                metric.reset()
-        return values
+        return values | {name: value for name, value in pointing.items() if not value.isnan()}
 
 
 class CaptioningTask(WritingTask):
-    """Writes captions; `WritingTask` says how that is trained, validated and tested.
+    """Writes captions, see `WritingTask`, which describes the other arguments.
 
-    The loss is that of section 4.2.1 in Xu et al. 2015, per token: `-log p(y|x) + λ Σ_i (1 - Σ_t α_ti)²`. Of
-    readings that are sampled, α is the distribution, and the log-likelihood of the words is their reward
-    (section 4.1).
+    The loss is that of Xu et al. 2015 (section 4.2.1), per token: `-log p(y|x) + λ Σ_i (1 - Σ_t α_ti)²`. For
+    sampled readings α is the distribution, and the reward is the log-likelihood of the words (section 4.1).
 
     Args:
         network: built for `spec`.
         spec: the images and the captions' vocabulary.
-        optimizer: see `WritingTask`, as for all that follow.
-        scheduler: see there.
-        decoding: see there.
-        label_smoothing: see there.
-        reinforce: see there.
-        monitor: see there.
-        doubly_stochastic: λ, of the penalty on places that are looked at too much or too little; a decoder
-            without attention has none.
+        doubly_stochastic: λ, the weight of the penalty; without attention there is none.
 
     Raises:
-        ValueError: a number is out of its range.
+        ValueError: a number is out of range.
     """
 
     batch_type = CaptionBatch
+    noun, unit = "captions", "tokens"
     predictor = Captioner
     rules = (words_that_point_are_whole,)
     validated = (
@@ -176,13 +164,13 @@ class CaptioningTask(WritingTask):
         self.spec, self.doubly_stochastic = spec, doubly_stochastic
 
     def on_fit_start(self) -> None:
-        """Reads published weights before a training, unless a checkpoint has brought them."""
+        """Loads the encoder's published weights before a training, unless a checkpoint had them."""
         self.network.encoder.load_published()
 
     # Training
 
     def loss_of(self, batch: CaptionBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        """Cross-entropy, the doubly stochastic penalty, and the REINFORCE term where readings are sampled."""
+        """See `Task`: cross-entropy, the penalty, and REINFORCE where readings are sampled."""
         self.network.encoder.begin_epoch(self.current_epoch)
         inputs, labels = decoder_pair(batch.captions)
         memory, image_of = self.network.encode(self._grid(batch)), batch.image_of
@@ -219,10 +207,18 @@ class CaptioningTask(WritingTask):
         texts = [self.target_codec.decode(hypothesis.ids) for hypothesis in best]
         maps = [_maps(hypothesis, grid) for hypothesis in best]
         scores.update(texts, batch.references, batch.truths, maps)
-        self._keep_predictions(split, batch.index, batch.names, batch.references, texts, best)
+        self._keep_predictions(
+            split,
+            batch.index,
+            input=batch.names,
+            references=batch.references,
+            prediction=texts,
+            score=[hypothesis.score for hypothesis in best],
+            finished=[hypothesis.finished for hypothesis in best],
+        )
 
     def controls(self, data: Any) -> dict[str, dict[str, float]]:
-        """The best constant caption, chosen on validation, and the model's captions said of other images."""
+        """See `Task`: the best constant caption on validation, and the model's captions of other images."""
         constant = constant_caption(chain.from_iterable(data.references("train")), data.references("val"))
         found = {}
         for split in data.test_splits:
@@ -243,7 +239,7 @@ class CaptioningTask(WritingTask):
         """Writes captions of images.
 
         Args:
-            images: `(B, C, H, W)` in [0, 1], as the specification has them.
+            images: `(B, C, H, W)` in [0, 1].
             search: the configured one by default.
 
         Returns:
@@ -268,6 +264,6 @@ class CaptioningTask(WritingTask):
 
 
 def _maps(hypothesis: Hypothesis, grid: Tensor) -> Tensor | None:
-    """`(T, h, w)`, what was looked at in a grid `(B, D, h, w)` for each token."""
+    """The attention weights of each token over a grid `(B, D, h, w)`: `(T, h, w)`; None without attention."""
     weights = hypothesis.weights
     return None if weights is None else weights.unflatten(-1, grid.shape[-2:]).float()

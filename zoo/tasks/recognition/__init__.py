@@ -1,4 +1,4 @@
-"""The task recognition, with all that it alone needs."""
+"""The task recognition."""
 
 from zoo.tasks.recognition.task import RecognitionTask
 

@@ -9,11 +9,11 @@ class ImageBatch(NamedTuple):
     """Images of classes.
 
     Attributes:
-        index: `(B,)` int64, each image's number in its split (predictions are stored by it).
+        index: `(B,)` int64, each image's number in its split.
         images: `(B, C, H, W)` float32 in [0, 1]; 0 is black, and what lies outside an image.
         labels: `(B,)` int64.
-        names: what to call each image: its file, or the split and its number.
-        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
+        names: each image's name: its file, or the split and its number.
+        loss_weight: see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -24,12 +24,12 @@ class ImageBatch(NamedTuple):
 
     @staticmethod
     def contents() -> str:
-        """What it holds in words, for messages."""
+        """Its content in words, for messages."""
         return "images of classes"
 
     @property
     def throughput_counts(self) -> dict[str, Tensor | int]:
-        """What to measure speed by."""
+        """What speed is measured in."""
         return {"images": len(self.index)}
 
     @property
@@ -40,5 +40,5 @@ class ImageBatch(NamedTuple):
 
     @property
     def memory_keys(self) -> tuple[str, ...]:
-        """Settings that decide how much memory it takes, that of its size first."""
+        """Settings that change how much memory it takes, its size first."""
         return ("data.batch_size", "task.episodes", "model.hidden_size")

@@ -1,4 +1,4 @@
-"""Pictures of where the model looked."""
+"""Figures of where a recogniser looks, while it learns."""
 
 from pathlib import Path
 from typing import cast
@@ -11,30 +11,24 @@ from zoo.tasks.location_figures import where_looked
 from zoo.tasks.recognition.batch import ImageBatch
 from zoo.tasks.recognition.task import RecognitionTask
 from zoo.training.callbacks.figures import Figures
-from zoo.training.callbacks.fixed import require_few
 
 
 class GlimpseFigures(Figures):
-    """Draws the paths of glimpses over a few images, and where was looked in all, at every k-th validation.
+    """Draws paths of glimpses over a few images, and a histogram of all locations, see `Figures`.
 
-    The same is drawn at test. The sheets lie in figures/ of the run's folder and are shown in W&B under one
-    key. A model that sees whole images has none.
+    A model that sees whole images has none.
 
     Args:
         folder: the run's folder.
-        images: how many of a split's first, which are the same in every run; and how many of the others that
-            were recognised, and that were not; at most 8 each.
+        images: at most 8: how many of a split's first; and of the others, how many that were recognised and
+            how many that were not.
         every_n_validations: k.
-
-    Raises:
-        ValueError: an argument is out of its range.
     """
 
     batch_type = ImageBatch
 
     def __init__(self, *, folder: str | Path, images: int = 6, every_n_validations: int = 10) -> None:
-        require_few(images=images)
-        super().__init__(folder=folder, every_n_validations=every_n_validations)
+        super().__init__(folder=folder, every_n_validations=every_n_validations, images=images)
         self._images = images
 
     def draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> dict[str, Figure]:
@@ -51,7 +45,7 @@ class GlimpseFigures(Figures):
         batch = self.batch(trainer, split, chosen)
         with task.as_evaluated(batch.index):
             paths = task.paths(batch.images, batch.labels)
-        # Sums of another batch size may turn a close answer, so what is drawn decides.
+        # Sums of another batch size may change a close answer, so what is drawn decides.
         groups = {
             "the first images": paths[: len(first)],
             "others, right": [path for path in paths[len(first) :] if path.prediction == path.label],

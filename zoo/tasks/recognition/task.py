@@ -1,4 +1,4 @@
-"""Recognition: any network that says what an image shows, after a few glimpses or at once."""
+"""Recognition: the network classifies an image, after a few glimpses or at once."""
 
 from collections.abc import Callable
 from typing import Protocol, cast
@@ -10,26 +10,27 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric, Metric
 
-from zoo.attention import LocationPolicy, Reinforce, reward_to_go
+from zoo.attention import Reinforce, reward_to_go
 from zoo.core.spec import DataSpec
 from zoo.metrics import Error
 from zoo.networks.ram import Recognised
-from zoo.tasks.glimpse_path import GlimpsePath
 from zoo.tasks.policy_gradient import (
     CollapseAlarm,
     ReinforceParts,
     check_reinforce,
+    location_policy,
     location_terms,
     saturated,
 )
 from zoo.tasks.recognition.batch import ImageBatch
+from zoo.tasks.recognition.glimpse_path import GlimpsePath
 from zoo.tasks.recognition.predictor import Recogniser
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores, Task
 
 
 class RecognitionNetwork(Protocol):
-    """What the task asks of a network; with a `LocationPolicy` that learns also `hidden_size`."""
+    """The network of the task; `hidden_size` only where it has a `LocationPolicy` that learns."""
 
     hidden_size: int
 
@@ -40,12 +41,12 @@ class RecognitionNetwork(Protocol):
 class RecognitionScores(Scores):
     """The metrics of one split.
 
-    `error` is that of the most likely locations. Averages over sampled ones can hide a policy that has
-    learned little, so they stand beside it under names of their own.
+    `error` is that of the most likely locations. Averages over sampled episodes can hide a policy that has
+    learned little, so they have names of their own.
 
     Args:
-        samples: numbers of sampled episodes whose probabilities are averaged, each an error of its own.
-        glimpses: whether the network looks at places at all.
+        samples: for each error of samples, the number of episodes whose probabilities are averaged.
+        glimpses: whether the network takes glimpses.
     """
 
     def __init__(self, samples: tuple[int, ...], *, glimpses: bool) -> None:
@@ -58,7 +59,7 @@ class RecognitionScores(Scores):
 
     @staticmethod
     def name(samples: int) -> str:
-        """Of the error with so many samples."""
+        """The name of the error with so many samples."""
         return f"error_{samples}_sample{'s' if samples > 1 else ''}"
 
     def compute(self) -> dict[str, Tensor]:
@@ -67,39 +68,34 @@ class RecognitionScores(Scores):
         metrics["loss"] = self.loss
         if self.saturation is not None:
             metrics["saturation"] = self.saturation
-        values = {name: metric.compute() for name, metric in metrics.items()}
-        for metric in metrics.values():
-            metric.reset()
-        return values
+        return {name: metric.compute() for name, metric in metrics.items()}
 
 
 class RecognitionTask(Task):
-    """Trains by cross-entropy, and what chooses locations by REINFORCE (Mnih et al. 2014, section 3.2).
+    """Trains the classifier by cross-entropy and the policy by REINFORCE (Mnih et al. 2014, section 3.2).
 
     The reward is 1 for a right answer at the end of an episode. Cross-entropy trains on the same sampled
-    episodes: the hybrid loss.
+    episodes: the hybrid loss. `Task` describes the other arguments.
 
     Args:
         network: built for `spec`.
         spec: the images and their classes.
-        optimizer: completed here with the parameters.
-        scheduler: completed here with the optimizer; None for a constant rate.
-        episodes: M, sampled with each training image, where the network's policy samples.
-        reinforce: used only when the network's policy learns.
-        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+        episodes: M, sampled with each training image where the network's policy samples.
+        reinforce: used only where the network's policy learns.
 
     Raises:
-        ValueError: there is no episode, the discount is no share, or the weight is not above 0.
+        ValueError: a number is out of range.
     """
 
     batch_type = ImageBatch
+    noun, unit = "images", "images"
     predictor = Recogniser
     validated = ("error", "error_1_sample", "loss", "saturation")
     telling = ("error", "loss")
 
     @classmethod
     def absent_metrics(cls, configured: Configured) -> dict[str, str]:
-        """See `Task`; some are there only where a policy chooses places."""
+        """See `Task`; some metrics need a policy."""
         of_glimpses = ("error_1_sample", "saturation")
         return {} if configured.looks else dict.fromkeys(of_glimpses, "the model takes no glimpses")
 
@@ -127,7 +123,7 @@ class RecognitionTask(Task):
         self.network: RecognitionNetwork = network  # type: ignore[assignment]
         self.spec, self.classes = spec, spec.images.classes
         self.episodes = episodes
-        self.policy = next((part for part in network.modules() if isinstance(part, LocationPolicy)), None)
+        self.policy = location_policy(network)
         self._samples = self.policy is not None and self.policy.samples
         self.reinforce: Reinforce | None = None
         if self.policy is not None and self.policy.learned:
@@ -146,33 +142,24 @@ class RecognitionTask(Task):
         loss = F.cross_entropy(logits, labels)
         terms = {"cross_entropy": loss}
         if self.reinforce is not None:
-            terms |= self._reinforce_terms(self.reinforce, recognised, logits.argmax(-1) == labels)
-            loss = loss + self.weight * terms.pop("reinforce_loss")
+            right = (logits.argmax(-1) == labels).float()
+            reward = F.pad(right[:, None], (len(recognised.glimpses) - 1, 0))  # (B M, T), at the end
+            of_locations = location_terms(
+                self.reinforce, recognised.glimpses, reward_to_go(reward, self.discount)
+            )
+            self._alarm.saw(of_locations["saturation"])
+            loss = loss + self.weight * of_locations.pop("loss")
+            terms |= of_locations
         return loss, terms
 
-    def _reinforce_terms(
-        self, reinforce: Reinforce, recognised: Recognised, right: Tensor
-    ) -> dict[str, Tensor]:
-        """Rewards the locations of episodes that ended well.
-
-        Args:
-            reinforce: the estimator.
-            recognised: of B images, M episodes each.
-            right: `(B M,)`.
-        """
-        reward = F.pad(right[:, None].float(), (len(recognised.glimpses) - 1, 0))  # at the end
-        terms = location_terms(reinforce, recognised.glimpses, reward_to_go(reward, self.discount))
-        self._alarm.saw(terms["saturation"])
-        return {"reinforce_loss": terms.pop("loss"), **terms}
-
     def on_train_epoch_end(self) -> None:
-        """Raises the alarm when the policy has collapsed."""
+        """Warns where the policy has collapsed."""
         self._alarm.end_epoch(self.current_epoch)
 
     # Evaluation
 
     def new_scores(self, split: str) -> RecognitionScores:
-        """See `Task`; ten samples are ten times the work, so validations do without."""
+        """See `Task`; validations do without ten samples, which are ten times the work."""
         return RecognitionScores((1,) if split == "val" else (1, 10), glimpses=self.policy is not None)
 
     def _evaluate(self, split: str, batch: ImageBatch) -> None:
@@ -192,31 +179,20 @@ class RecognitionTask(Task):
         if scores.saturation is not None:
             scores.saturation.update(saturated(torch.stack([look.mean for look in looks])), len(batch.index))
         locations = torch.stack([look.location[:, 0] for look in looks], 1).tolist() if looks else None
-        self.predictions[split] += [
-            {
-                "id": index,
-                "input": name,
-                "references": [self.classes[label]],
-                "prediction": self.classes[found],
-                "score": score,
-                "finished": True,
-                **({"locations": locations[row]} if locations else {}),
-            }
-            for row, (index, name, label, found, score) in enumerate(
-                zip(
-                    batch.index.tolist(),
-                    batch.names,
-                    batch.labels.tolist(),
-                    classes.tolist(),
-                    best.tolist(),
-                    strict=True,
-                )
-            )
-        ]
+        self._keep_predictions(
+            split,
+            batch.index,
+            input=batch.names,
+            references=[[self.classes[label]] for label in batch.labels.tolist()],
+            prediction=[self.classes[found] for found in classes.tolist()],
+            score=best.tolist(),
+            finished=[True] * len(batch.index),
+            **({"locations": locations} if locations else {}),
+        )
 
     @torch.no_grad()
     def paths(self, images: Tensor, labels: Tensor | None = None) -> list[GlimpsePath]:
-        """What the agent does with images, looking at the most likely places.
+        """The path of glimpses over each image, at the most likely locations.
 
         Args:
             images: `(B, C, H, W)` in [0, 1].

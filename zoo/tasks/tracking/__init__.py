@@ -1,4 +1,4 @@
-"""The task tracking, with all that it alone needs."""
+"""The task tracking."""
 
 from zoo.tasks.tracking.task import TrackingTask
 

@@ -5,11 +5,11 @@ from typing import NamedTuple
 from torch import Tensor
 
 CATCH_ACTIONS = ("left", "stay", "right")
-"""What the paddle of Catch can do, in the order of their numbers."""
+"""The actions of Catch, in the order of their numbers."""
 
 
 class CatchRules(NamedTuple):
-    """What a game of Catch is played on and with.
+    """The sizes of a game of Catch.
 
     Attributes:
         size: pixels along each side of the board.
@@ -24,13 +24,13 @@ class CatchBatch(NamedTuple):
     """Games of Catch, as they begin; see `zoo.tasks.tracking.catch`.
 
     Attributes:
-        index: `(B,)` int64, each game's number in its split (predictions are stored by it).
-        paddle: `(B,)` int64, the column where the paddle begins, its left edge.
-        columns: `(B, n)` int64, the column where each of n balls begins, its left edge.
-        drifts: `(B, n)` int64, columns that each moves in a step, to the right where above 0.
-        names: what to call each game: the split and its number.
+        index: `(B,)` int64, each game's number in its split.
+        paddle: `(B,)` int64, the first column of the paddle's left edge.
+        columns: `(B, n)` int64, the first column of the left edge of each of n balls.
+        drifts: `(B, n)` int64, the columns that each ball moves to the right in a step.
+        names: each game's name: the split and its number.
         rules: of all games.
-        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
+        loss_weight: see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -43,12 +43,12 @@ class CatchBatch(NamedTuple):
 
     @staticmethod
     def contents() -> str:
-        """What it holds in words, for messages."""
+        """Its content in words, for messages."""
         return "games of Catch"
 
     @property
     def throughput_counts(self) -> dict[str, Tensor | int]:
-        """What to measure speed by."""
+        """What speed is measured in."""
         return {"games": len(self.index)}
 
     @property
@@ -59,5 +59,5 @@ class CatchBatch(NamedTuple):
 
     @property
     def memory_keys(self) -> tuple[str, ...]:
-        """Settings that decide how much memory it takes, that of its size first."""
+        """Settings that change how much memory it takes, its size first."""
         return ("data.batch_size", "model.hidden_size")

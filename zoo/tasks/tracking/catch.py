@@ -1,7 +1,4 @@
-"""Catch: a ball falls and bounces, a paddle at the bottom shall be where it comes down.
-
-The environment of the recurrent attention model's dynamic setting (Mnih et al. 2014, section 4.2).
-"""
+"""Catch: a ball falls and bounces, and a paddle at the bottom catches it (Mnih et al. 2014, section 4.2)."""
 
 import torch
 from torch import Tensor
@@ -10,13 +7,7 @@ from zoo.tasks.tracking.batch import CatchBatch, CatchRules
 
 
 def new_game(rules: CatchRules, balls: int, seed: int) -> CatchBatch:
-    """One game, as likely as any other.
-
-    Args:
-        rules: of the game.
-        balls: in it, one after the other.
-        seed: says which.
-    """
+    """A random game with a number of balls, one after the other; all games are equally likely."""
     generator = torch.Generator().manual_seed(seed)
 
     def below(bound: int, number: int) -> Tensor:
@@ -36,18 +27,15 @@ def new_game(rules: CatchRules, balls: int, seed: int) -> CatchBatch:
 class Catch:
     """Many games at once, each on a board of its own.
 
-    The unit is the ball's side b. In a step a ball of b x b pixels falls b rows, and a paddle of 2b columns
-    and b rows at the bottom moves b columns or none. A ball drifts sideways at its own speed and bounces off
-    the walls. When it reaches the paddle's rows it is caught if it shares a column with it; the paddle moves
-    first. The next ball begins at the top at once, until none is left.
-
-    Where this leaves the paper: there the board has 24 x 24 pixels, a ball is one pixel, and a game is one
-    ball. `size=24`, `ball=1` and one ball in a game give that one.
+    In a step a ball of b x b pixels falls b rows, and a paddle of 2b columns and b rows at the bottom moves b
+    columns or none; the paddle moves first. A ball drifts sideways at its own speed and bounces off the
+    walls. It is caught if it shares a column with the paddle when it reaches the paddle's rows. The next
+    ball begins at the top at once. The paper's game is `size=24`, `ball=1` and one ball.
 
     Attributes:
-        steps: of a whole game.
-        paddle: `(N,)` the column of each paddle's left edge.
-        row, column, drift: the ball's; all balls fall alike, so the row is one number, the others are `(N,)`.
+        steps: the length of a game.
+        paddle: `(N,)`, the column of each paddle's left edge.
+        row, column, drift: of the balls; the row is one number, the others are `(N,)`.
 
     Args:
         batch: how N games of n balls begin.
@@ -67,17 +55,14 @@ class Catch:
         self.column, self.drift = self._balls[self._number]
 
     def observe(self) -> Tensor:
-        """The boards, `(N, 1, size, size)` in {0, 1}: ball and paddle on an empty ground.
-
-        They have torch's default dtype, which a training in float64 sets.
-        """
+        """The boards with ball and paddle, `(N, 1, size, size)` in {0, 1}, in torch's default dtype."""
         falling = self._covers(self.row)[:, None] & self._covers(self.column, self.ball)[:, None]
         bottom, paddle = self._covers(self.size - self.ball), self._covers(self.paddle, 2 * self.ball)
         board = falling | bottom[:, None] & paddle[:, None]
         return board[:, None].to(torch.get_default_dtype())
 
     def _covers(self, first: int | Tensor, width: int | None = None) -> Tensor:
-        """Which of an axis's pixels are the `width` (else b) from `first` on, `(size,)`; of N `(N, size)`."""
+        """Which pixels of an axis the `width` (else b) from `first` on cover, `(size,)` or `(N, size)`."""
         first = first[:, None] if isinstance(first, Tensor) else first
         return (self._pixels >= first) & (self._pixels < first + (width or self.ball))
 
@@ -85,10 +70,10 @@ class Catch:
         """Moves the paddles, then the balls.
 
         Args:
-            actions: `(N,)` int64, numbers of `zoo.core.batch.CATCH_ACTIONS`.
+            actions: `(N,)` int64, numbers of `CATCH_ACTIONS`.
 
         Returns:
-            `(N,)` float32, the rewards: 1 where a ball was caught in this step.
+            The rewards, `(N,)` float32: 1 where a ball was caught in this step.
 
         Raises:
             ValueError: the games are over.

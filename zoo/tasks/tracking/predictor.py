@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.figures import game_sheet
-from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.inputs import check_whole_number
 from zoo.tasks.player import Player
-from zoo.tasks.predictor import check_picture, draw, run_name, same_places
+from zoo.tasks.predictor import check_picture, draw, same_places
+from zoo.tasks.tracking.ball_path import BallPath
 from zoo.tasks.tracking.batch import CatchRules
 from zoo.tasks.tracking.catch import new_game
 
@@ -18,22 +18,19 @@ if TYPE_CHECKING:
 
 
 class CatchPlayer(Player):
-    """A trained agent, ready to play Catch. A policy that learned looks at the most likely places."""
+    """A trained agent that plays Catch. A learned policy looks at the most likely places."""
 
     task: "TrackingTask"
 
     def play(self, seed: int = 1) -> list[BallPath]:
-        """Plays a game of Catch by the rules that it was trained with.
+        """Plays a game by the rules of the training; one path for each ball, in order.
 
         Args:
-            seed: says which game, from 0 to 2^32 - 1.
-
-        Returns:
-            What the agent did while each ball fell, in order.
+            seed: of the game, from 0 to 2^32 - 1.
 
         Raises:
             TypeError: the seed is no whole number.
-            ValueError: it is below 0 or above 2^32 - 1.
+            ValueError: the seed is out of range.
         """
         check_whole_number("seed", seed, least=0, most=2**32 - 1)
         data = self.checkpoint.config["data"]
@@ -43,34 +40,14 @@ class CatchPlayer(Player):
         return paths
 
     def rows(self, game: list[BallPath]) -> list[list[str]]:
-        """What became of every ball."""
+        """Whether each ball was caught."""
         return [
-            [f"ball {number}", "caught" if fall.caught else "missed"]
-            for number, fall in enumerate(game, start=1)
+            [f"ball {number}", "caught" if path.caught else "missed"]
+            for number, path in enumerate(game, start=1)
         ]
-
-    def plot(self, path: str | Path, seed: int = 1) -> None:
-        """Draws where the model looks in a game.
-
-        Args:
-            path: the drawing; its ending says the format.
-            seed: says which game.
-
-        Raises:
-            ValueError: the file cannot be written.
-        """
-        self.draw({run_name(self.checkpoint.path): self.play(seed)}, path)
 
     @staticmethod
     def draw(games: Mapping[str, list[BallPath]], path: str | Path) -> None:
-        """Draws where several models look in their games.
-
-        Args:
-            games: what `play` gave, by the names that stand over them.
-            path: the drawing; its ending says the format.
-
-        Raises:
-            ValueError: boards or glimpses have different shapes, or the file cannot be written.
-        """
+        """See `Player`; boards and glimpses of all games must have the same shapes."""
         check_picture(path)
         draw(path, partial(game_sheet, games))

@@ -10,16 +10,16 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
-from zoo.attention import Baseline, LocationPolicy, Reinforce, reward_to_go
+from zoo.attention import Baseline, Reinforce, reward_to_go
 from zoo.core.spec import DataSpec
 from zoo.kernels.noise import gumbel_like
 from zoo.metrics import CatchRate, StandardError
 from zoo.networks.ram import Glimpsed
-from zoo.tasks.glimpse_path import BallPath
 from zoo.tasks.policy_gradient import (
     CollapseAlarm,
     ReinforceParts,
     check_reinforce,
+    location_policy,
     location_terms,
     named_terms,
     over_time,
@@ -27,16 +27,17 @@ from zoo.tasks.policy_gradient import (
 )
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores, Task
+from zoo.tasks.tracking.ball_path import BallPath
 from zoo.tasks.tracking.batch import CatchBatch
 from zoo.tasks.tracking.catch import Catch
 from zoo.tasks.tracking.predictor import CatchPlayer
 
 _FIRST_BRIGHTNESS = 0.3
-"""Of the first moment in an image of all; the last one has 1."""
+"""Of the first board in an image of all boards; the last one has 1."""
 
 
 class Agent(Protocol):
-    """What the task asks of a network."""
+    """The network of the task."""
 
     hidden_size: int
     action: nn.Module
@@ -48,13 +49,13 @@ class Agent(Protocol):
 
 
 class Played:
-    """N games from beginning to end, each list with one entry for each of T steps.
+    """N games from beginning to end; each list has one entry for each of T steps.
 
     Attributes:
-        glimpses: what was seen before each action.
-        actions: `(N,)` each, as distributions.
-        chosen: `(N,)` each.
-        rewards: `(N,)` each, right after the action.
+        glimpses: before each action.
+        actions: distributions of `(N,)` actions.
+        chosen: `(N,)` actions.
+        rewards: `(N,)`, right after the action.
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,7 @@ class Played:
 
     @property
     def caught(self) -> Tensor:
-        """`(N,)` balls in each game."""
+        """The number of balls that were caught in each game, `(N,)`."""
         return torch.stack(self.rewards).sum(0)
 
 
@@ -80,39 +81,30 @@ class TrackingScores(Scores):
 
     def compute(self) -> dict[str, Tensor]:
         """See `Scores`."""
-        values = {}
-        for name in TrackingTask.validated:
-            metric = getattr(self, name)
-            values[name] = metric.compute()
-            metric.reset()
-        return values
+        return {name: getattr(self, name).compute() for name in TrackingTask.validated}
 
 
 class TrackingTask(Task):
-    """Trains actions and locations by REINFORCE, from the rewards of a game of Catch.
+    """Trains actions and locations by REINFORCE, from the rewards of games of Catch.
 
-    At each step the agent looks, and acts on what it knows then; the paddle moves, and there is something
-    else to see. The reward of a choice is what came after it, discounted. That of an action shapes action
-    network, core and glimpse network; that of a location the location network alone, as in recognition. Each
-    of the two has a baseline of its own, learned from the state that was known when the choice was made.
-
-    Where this leaves the paper: it says nothing of baselines, discounts and bonuses in this game.
+    At each step the agent takes a glimpse and acts. A choice is rewarded with the discounted rewards after
+    it. Actions train action network, core and glimpse network; locations the location network alone, as in
+    recognition. Each of the two has its own baseline, from the state in which the choice was made. The paper
+    says nothing of baselines, discounts and entropy in this game. `Task` describes the other arguments.
 
     Args:
         network: built for `spec`.
         spec: the boards; their classes are the actions.
-        optimizer: completed here with the parameters.
-        scheduler: completed here with the optimizer; None for a constant rate.
-        reinforce: baseline and discount for both choices; the weight is that of the locations, and used only
-            when the network's policy learns.
-        entropy_weight: of the bonus for undecided actions, which keeps the search going.
-        monitor: the metric that picks the best checkpoint (and that a plateau schedule watches).
+        reinforce: baseline and discount for both choices; the weight of the locations, where the network's
+            policy learns.
+        entropy_weight: of the entropy bonus of the actions.
 
     Raises:
-        ValueError: the network does not look at places, or a number has no meaning.
+        ValueError: the network takes no glimpses, or a number is out of range.
     """
 
     batch_type = CatchBatch
+    noun, unit = "games", "games"
     predictor = CatchPlayer
     validated = ("catch_rate", "catch_rate_standard_error", "saturation")
     telling = ("catch_rate",)
@@ -124,7 +116,7 @@ class TrackingTask(Task):
 
     @classmethod
     def reinforced(cls, configured: Configured) -> bool:
-        """See `Task`; what it does is sampled, too."""
+        """See `Task`: actions are always sampled."""
         return True
 
     def __init__(
@@ -142,7 +134,7 @@ class TrackingTask(Task):
         check_reinforce(reinforce)
         if entropy_weight < 0:
             raise ValueError(f"entropy_weight must be at least 0, got {entropy_weight}")
-        policy = next((part for part in network.modules() if isinstance(part, LocationPolicy)), None)
+        policy = location_policy(network)
         if policy is None:
             raise ValueError(
                 f"{type(network).__name__} takes no glimpses, which playing needs; take model=ram"
@@ -159,11 +151,11 @@ class TrackingTask(Task):
         self._alarm = CollapseAlarm()
 
     def play(self, batch: CatchBatch, *, sample: bool = False) -> Played:
-        """Whole games.
+        """Plays whole games.
 
         Args:
             batch: how they begin.
-            sample: False takes the most likely locations and actions.
+            sample: whether locations and actions are sampled; else the most likely ones are taken.
         """
         game, played = Catch(batch), Played()
         for glimpsed in self.network.episode(game.observe, game.steps, sample=sample):
@@ -180,18 +172,14 @@ class TrackingTask(Task):
     # Training
 
     def loss_of(self, batch: CatchBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        """REINFORCE on sampled locations and actions of whole games."""
+        """See `Task`: REINFORCE on sampled locations and actions of whole games."""
         played = self.play(batch, sample=True)
         loss, terms = self.loss(played)
         terms["catch_rate"] = played.caught.mean() / batch.columns.shape[1]
         return loss, terms
 
     def loss(self, played: Played) -> tuple[Tensor, dict[str, Tensor]]:
-        """The loss, and its terms by name: those of the actions end with `_actions`.
-
-        Args:
-            played: with sampled locations and actions.
-        """
+        """The loss of sampled games and its terms by name; those of the actions end with `_actions`."""
         reward = reward_to_go(torch.stack(played.rewards, 1), self.discount)
         choices = list(zip(played.actions, played.chosen, strict=True))
         of_actions = self.reinforce_actions(
@@ -211,7 +199,7 @@ class TrackingTask(Task):
         return loss, terms
 
     def on_train_epoch_end(self) -> None:
-        """Raises the alarm when the policy has collapsed."""
+        """Warns where the policy has collapsed."""
         self._alarm.end_epoch(self.current_epoch)
 
     # Evaluation
@@ -228,37 +216,30 @@ class TrackingTask(Task):
         scores.catch_rate_standard_error.update(played.caught / balls)
         looks = [glimpsed.look for glimpsed in played.glimpses]
         scores.saturation.update(saturated(torch.stack([look.mean for look in looks])), len(batch.index))
-        self.predictions[split] += [
-            {
-                "id": index,
-                "input": name,
-                "references": [str(balls)],
-                "prediction": str(round(caught)),
-                "score": caught / balls,
-                "finished": True,
-                "locations": locations,
-            }
-            for index, name, caught, locations in zip(
-                batch.index.tolist(),
-                batch.names,
-                played.caught.tolist(),
-                over_time([look.location for look in looks]).tolist(),
-                strict=True,
-            )
-        ]
+        caught = played.caught.tolist()
+        self._keep_predictions(
+            split,
+            batch.index,
+            input=batch.names,
+            references=[[str(balls)] for _ in caught],
+            prediction=[str(round(number)) for number in caught],
+            score=[number / balls for number in caught],
+            finished=[True] * len(caught),
+            locations=over_time([look.location for look in looks]).tolist(),
+        )
 
     @torch.no_grad()
     def paths(self, batch: CatchBatch) -> list[list[BallPath]]:
-        """What the agent does in games with the most likely locations and actions: its paths, ball by ball.
+        """The paths of each game, ball by ball, with the most likely locations and actions.
 
         Args:
-            batch: how they begin.
+            batch: how the games begin.
         """
         begins = {name: getattr(batch, name).to(self.device) for name in ("paddle", "columns", "drifts")}
         batch = batch._replace(**begins)
         played, again = self.play(batch), Catch(batch)
         boards = []
-        for chosen in played.chosen:  # the same game once more
+        for chosen in played.chosen:  # the same games once more, for their boards
             boards.append(again.observe())
             again.act(chosen)
         balls = batch.columns.shape[1]

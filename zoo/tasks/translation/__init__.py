@@ -1,4 +1,4 @@
-"""The task translation, with all that it alone needs."""
+"""The task translation."""
 
 from zoo.tasks.translation.task import TranslationTask
 

@@ -1,4 +1,4 @@
-"""Pictures of what the model attends to, while it learns."""
+"""Figures of what a translator attends to, while it learns."""
 
 from pathlib import Path
 
@@ -8,23 +8,19 @@ from matplotlib.figure import Figure
 from zoo.figures import alignment_sheet, head_grids
 from zoo.tasks.translation.batch import TranslationBatch
 from zoo.training.callbacks.figures import Figures
-from zoo.training.callbacks.fixed import fixed_predictions, require_few
+from zoo.training.callbacks.fixed import fixed_predictions
 
 
 class AlignmentFigures(Figures):
-    """Draws the attention of the same few sentences on one sheet, at every k-th validation and at test.
+    """Draws the alignments of the same few sentences on one sheet, and all heads of the first, see `Figures`.
 
-    The sheets lie in figures/ of the run's folder and are shown in W&B under one key. A model without
-    attention has none. Of a model with several heads, all heads of the first sentences are drawn as well.
+    A model without attention has none.
 
     Args:
         folder: the run's folder.
         sentences: how many on a sheet, at most 8.
-        head_grids: how many of them with all heads; 0: none.
+        head_grids: how many of them with all heads, where the model has several.
         every_n_validations: k.
-
-    Raises:
-        ValueError: an argument is out of its range.
     """
 
     batch_type = TranslationBatch
@@ -37,10 +33,9 @@ class AlignmentFigures(Figures):
         head_grids: int = 1,
         every_n_validations: int = 5,
     ) -> None:
-        require_few(sentences=sentences)
+        super().__init__(folder=folder, every_n_validations=every_n_validations, sentences=sentences)
         if not 0 <= head_grids <= sentences:
             raise ValueError(f"head_grids must be from 0 to sentences={sentences}, got {head_grids}")
-        super().__init__(folder=folder, every_n_validations=every_n_validations)
         self._sentences, self._head_grids = sentences, head_grids
 
     def draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> dict[str, Figure]:

@@ -11,14 +11,14 @@ class TranslationBatch(NamedTuple):
     """Sentence pairs.
 
     Attributes:
-        index: `(B,)` int64, each pair's number in its split (predictions are stored by it).
+        index: `(B,)` int64, each pair's number in its split.
         source: ids ending in EOS.
         target: ids from BOS to EOS; see `decoder_pair` for the shift.
         source_text: the raw source sentences.
-        target_text: the raw references, which are what is scored.
-        alignment: `(B, T-1)` int64, the source position behind each predicted token (-1: none), where the
-            data set knows it, else None.
-        loss_weight: multiplies its loss where it is part of a larger batch, see `data.core.batching`.
+        target_text: the raw references, for the scores.
+        alignment: `(B, T-1)` int64, the source position of each predicted token (-1: none); None where the
+            data does not know it.
+        loss_weight: see `data.core.batching`.
     """
 
     index: Tensor  # type: ignore[assignment]  # hides tuple.index, which no batch needs
@@ -31,12 +31,12 @@ class TranslationBatch(NamedTuple):
 
     @staticmethod
     def contents() -> str:
-        """What it holds in words, for messages."""
+        """Its content in words, for messages."""
         return "pairs of sentences"
 
     @property
     def throughput_counts(self) -> dict[str, Tensor | int]:
-        """What to measure speed by: target tokens, as the model must predict them, and sentences."""
+        """What speed is measured in: target tokens to predict, and sentences."""
         pairs = len(self.index)
         return {"tokens": self.target.lengths.sum() - pairs, "sentences": pairs}  # BOS is not predicted
 
@@ -48,5 +48,5 @@ class TranslationBatch(NamedTuple):
 
     @property
     def memory_keys(self) -> tuple[str, ...]:
-        """Settings that decide how much memory it takes, that of its size first."""
+        """Settings that change how much memory it takes, its size first."""
         return ("data.batch_tokens", "data.maximum_length", "model.hidden_size", "decoding.beam_size")

@@ -1,4 +1,4 @@
-"""What a translation asks of its configuration."""
+"""What translation requires of a configuration."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,7 +7,7 @@ from zoo.tasks.rules import Configured
 
 
 def unknown_words_can_be_replaced(configured: Configured) -> Iterator[Problem]:
-    """What is copied is a word, and attention says which."""
+    """`replace_unknown` copies the word that attention points at."""
     if configured.config["task"].get("replace_unknown") is not True:
         return
     if not configured.reads:
@@ -23,7 +23,7 @@ def unknown_words_can_be_replaced(configured: Configured) -> Iterator[Problem]:
 
 
 def absent_metrics(configured: Configured, metrics: Sequence[str]) -> dict[str, str]:
-    """Metrics that a translation has only sometimes, and why this one has not."""
+    """Metrics that a configuration does not have, with the reason."""
     # Some data modules are given their corpus, others make it.
     data = configured.config["data"]
     corpus = (

@@ -1,4 +1,4 @@
-"""Translation: any network that encodes a source and writes a target one token at a time."""
+"""Translation: the network encodes a source and writes a target token by token."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
@@ -35,7 +35,7 @@ from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask
 
 
 class EncoderDecoder(Writer, Protocol):
-    """What the task asks of a network.
+    """The network of the task.
 
     One with several heads also has `attention_maps(source, inputs)`, see `zoo/networks/transformer.py`.
     """
@@ -44,7 +44,7 @@ class EncoderDecoder(Writer, Protocol):
         """Everything that depends on the source alone."""
 
 
-_BATCH_TOKENS = 4096  # source tokens, padding included, that are translated at a time: what bounds the memory
+_BATCH_TOKENS = 4096  # the most source tokens, padding included, in a batch, which bounds the memory
 
 
 class TranslationScores(Scores):
@@ -66,7 +66,7 @@ class TranslationScores(Scores):
 
     @property
     def signatures(self) -> dict[str, str]:
-        """How corpus scores were computed, in sacreBLEU's words, and of how many items coverages are."""
+        """See `Scores`: sacreBLEU's signatures, and the numbers of items of coverages."""
         metrics = {**self.named, **self.coverage}
         return {
             name: metric.signature
@@ -80,7 +80,7 @@ class TranslationScores(Scores):
         return {name: cast(Metric, metric) for name, metric in self.text.items()}
 
     def update_attention(self, hypotheses: Sequence[Hypothesis], source: Padded) -> None:
-        """Adds what was attended to while a batch's hypotheses were written, if anything could be."""
+        """Adds the attention weights of a batch's hypotheses, where there are any."""
         maps = [hypothesis.weights for hypothesis in hypotheses if hypothesis.weights is not None]
         if maps:
             keys = source.lengths.cpu().repeat_interleave(torch.tensor([len(rows) for rows in maps]))
@@ -89,7 +89,7 @@ class TranslationScores(Scores):
             self.alignment_sharpness.update(rows, keys)
 
     def compute(self) -> dict[str, Tensor]:
-        """The values of a whole split; the next one starts from nothing."""
+        """See `Scores`; metrics of attention only where there were weights."""
         values = {name: metric.compute() for name, metric in self.named.items()}
         covered = {name: cast(Metric, metric).compute() for name, metric in self.coverage.items()}
         values |= {name: value for name, value in covered.items() if not value.isnan()}
@@ -100,34 +100,26 @@ class TranslationScores(Scores):
             entropies = self.alignment_entropy.compute()
             values |= {f"alignment_{name}": value for name, value in entropies.items()}
             values["alignment_sharpness"] = self.alignment_sharpness.compute()
-        for metric in self.modules():
-            if isinstance(metric, Metric):
-                metric.reset()
         return values
 
 
 class TranslationTask(WritingTask):
-    """Translates sentences; `WritingTask` says how that is trained, validated and tested.
+    """Translates sentences, see `WritingTask`, which describes the other arguments.
 
     Args:
         network: built for `spec`.
         spec: the data's vocabularies.
-        optimizer: see `WritingTask`, as for all that follow.
-        scheduler: see there.
-        decoding: see there.
-        label_smoothing: see there.
-        reinforce: see there.
-        monitor: see there.
-        replace_unknown: lets the search write `<unk>`, and puts the source word that was looked at most in
-            its place (Luong et al. 2015, section 4.1); for vocabularies of whole words, with attention.
-            Otherwise no search writes `<unk>`; the paper's do, and leave it in the text.
+        replace_unknown: lets the search write `<unk>`, and replaces it by the source word with the largest
+            attention weight (Luong et al. 2015, section 4.1); for vocabularies of whole words. Otherwise no
+            search writes `<unk>`; those of the paper leave it in the text.
 
     Raises:
-        ValueError: a number is out of its range.
+        ValueError: a number is out of range.
     """
 
     network: EncoderDecoder
     batch_type = TranslationBatch
+    noun, unit = "sentences", "tokens"
     predictor = Translator
     rules = (unknown_words_can_be_replaced,)
     validated = (
@@ -171,7 +163,7 @@ class TranslationTask(WritingTask):
         self.replace_unknown = replace_unknown
 
     def loss_of(self, batch: TranslationBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        """Cross-entropy per real token, and the REINFORCE term where readings are sampled."""
+        """See `Task`: cross-entropy per real token, and REINFORCE where readings are sampled."""
         inputs, labels = decoder_pair(batch.target)
         return self._loss(self.network.decode(self.network.encode(batch.source), inputs), labels)
 
@@ -205,14 +197,22 @@ class TranslationTask(WritingTask):
             for hypothesis, gold in zip(best, batch.alignment, strict=True):
                 if hypothesis.weights is not None:
                     scores.alignment_accuracy.update(hypothesis.weights, gold)
-        self._keep_predictions(split, batch.index, batch.source_text, references, texts, best)
+        self._keep_predictions(
+            split,
+            batch.index,
+            input=batch.source_text,
+            references=references,
+            prediction=texts,
+            score=[hypothesis.score for hypothesis in best],
+            finished=[hypothesis.finished for hypothesis in best],
+        )
 
     # Search
 
     def _search(
         self, search: Search, source: Padded, memory: Any, *, weights: bool = True
     ) -> list[list[Hypothesis]]:
-        """Limits every sentence by its own length, so that a result never depends on its batch."""
+        """Limits each translation by the length of its own source, so that the batch changes nothing."""
         return self._write(
             search,
             memory,
@@ -231,20 +231,16 @@ class TranslationTask(WritingTask):
         weights: bool = True,
         progress: Callable[[int], object] | None = None,
     ) -> list[list[Translation]]:
-        """Translates raw sentences, in batches of like length.
+        """Translates raw sentences, in batches of similar lengths; each sentence's translations best first.
 
-        Of a sentence longer than those that the model was made for, only the beginning is read, as in the
-        test; its translations say so.
+        Of a sentence that is too long for the model only the beginning is read, see `Translation.unread`.
 
         Args:
             texts: raw sentences.
             search: the configured one by default.
-            batch_size: most sentences at a time; fewer where they are long.
-            weights: whether translations keep what was attended to, which for many sentences is a lot.
-            progress: is told after each batch how many sentences that were.
-
-        Returns:
-            Each sentence's translations, best first, in the order of the texts.
+            batch_size: the most sentences in a batch; fewer where they are long.
+            weights: whether translations keep attention weights, which need much memory for many sentences.
+            progress: called after each batch with its number of sentences.
         """
         encoded, unread = [], []
         for text in texts:  # one at a time: of a long one only the beginning is kept
@@ -273,11 +269,11 @@ class TranslationTask(WritingTask):
     def attention_maps(
         self, texts: Sequence[str], translations: Sequence[Translation]
     ) -> list[dict[str, HeadMaps]]:
-        """What every head of every layer attends to while translations are read, all in one pass.
+        """The attention weights of all heads in translations, in one pass.
 
         Args:
             texts: raw sentences.
-            translations: one of each, as `translate` gave it.
+            translations: one of each, as `translate` returned it.
 
         Returns:
             Each sentence's `encoder`, `decoder` and `cross` attention; nothing for a network without heads.
@@ -311,7 +307,7 @@ class TranslationTask(WritingTask):
         return found
 
     def _text(self, hypothesis: Hypothesis, raw: str, length: int) -> str:
-        """The text of a hypothesis for a raw source, of which the model read `length` tokens."""
+        """The text of a hypothesis; the model read `length` tokens of the raw source."""
         ids, unknown = hypothesis.ids, self.target.unk
         if not self.replace_unknown or hypothesis.weights is None or unknown not in ids:
             return self.target_codec.decode(ids)

@@ -1,4 +1,4 @@
-"""What the task answers."""
+"""The answer of the task."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -12,12 +12,12 @@ class Translation(NamedTuple):
     Attributes:
         text: detokenised.
         score: what the search ranked by.
-        finished: False when the length limit cut it off.
-        source_tokens: `K` tokens, `</s>` last.
-        tokens: `T` target tokens, `</s>` last when finished.
-        weights: `(T, K)` attention weights on the CPU, row t read while token t was being written; None
-            without attention, or when they were not asked for.
-        unread: tokens at the source's end that were left out, being more than the model reads.
+        finished: False where the length limit cut it off.
+        source_tokens: K tokens, `</s>` last.
+        tokens: T target tokens, `</s>` last where it is finished.
+        weights: `(T, K)` attention weights on the CPU, row t of the step that wrote token t; None without
+            attention, or where they were not asked for.
+        unread: how many tokens at the source's end the model did not read, because it is too long.
         ids: those of `tokens`.
     """
 
@@ -32,11 +32,11 @@ class Translation(NamedTuple):
 
 
 class HeadMaps(NamedTuple):
-    """What all heads attended to in one sentence, in one kind of attention.
+    """The attention weights of all heads in one sentence, in one kind of attention.
 
     Attributes:
-        weights: `(L, h, Q, K)` on the CPU: layers, heads, rows that read, columns that are read.
-        queries: Q tokens, each target token in the step that wrote it.
+        weights: `(L, h, Q, K)` on the CPU, of L layers with h heads.
+        queries: Q tokens; of the target those that are written.
         keys: K tokens; of the target those that are read, `<s>` first.
     """
 

@@ -6,21 +6,19 @@ from torch import Tensor
 
 
 def copied_words(ids: Sequence[int], unknown: int, weights: Tensor, words: Sequence[str]) -> dict[int, str]:
-    """For each `<unk>` of a translation the source word that its step looked at most.
+    """For each `<unk>` of a translation, the source word with the largest attention weight in its step.
 
-    The papers (Jean et al. 2015, section 3.3; Luong et al. 2015b) look the word up in a dictionary of
-    aligned words first and copy only what is not in there. Here every word is copied as it stands: right for
-    names and numbers, and a foreign word where a translation was wanted.
+    The papers (Jean et al. 2015, section 3.3; Luong et al. 2015b) look the word up in a dictionary first and
+    copy only what it lacks. Here every word is copied, which is right for names and numbers.
 
-    A position that is no word (EOS) is passed over for the next best. A step that looked at no word at all
-    (a local window outside of the sentence, a hard choice of EOS) copies nothing. Each step stands for
-    itself: two that look at one word copy it twice.
+    Positions without a word (EOS) do not count. A step that attends to no word (a local window outside of the
+    sentence, a hard choice of EOS) copies nothing.
 
     Args:
-        ids: `T` generated tokens.
+        ids: T generated tokens.
         unknown: the id of `<unk>`.
-        weights: `(T, K)` attention weights, row t read while token t was being written.
-        words: of the first source positions, at most K; empty = no word.
+        weights: `(T, K)` attention weights.
+        words: of the first source positions, at most K; an empty one is no word.
 
     Returns:
         Words by position in `ids`.

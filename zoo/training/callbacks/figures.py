@@ -1,4 +1,4 @@
-"""Pictures at some validations and at test: what every callback that draws has in common."""
+"""Figures at some validations and at test: what every callback that draws has in common."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -11,50 +11,53 @@ from matplotlib.figure import Figure
 
 from zoo.core.files import write_bytes
 from zoo.figures import png
+from zoo.training.callbacks.fixed import require_few
 from zoo.training.callbacks.media import log_image
 
 
 class Figures(Callback):
-    """Draws at every k-th validation and at test, into figures/ of the run's folder and into W&B.
+    """Draws at every k-th validation and at test, into figures/ of the run's folder and into dashboards.
 
     Args:
         folder: the run's folder.
         every_n_validations: k.
+        shown: numbers of items in a figure, from 1 to 8, by the names of their settings.
 
     Raises:
-        ValueError: `every_n_validations` is less than 1.
+        ValueError: a number is out of range.
     """
 
-    def __init__(self, *, folder: str | Path, every_n_validations: int) -> None:
+    def __init__(self, *, folder: str | Path, every_n_validations: int, **shown: int) -> None:
         if every_n_validations < 1:
             raise ValueError(f"every_n_validations must be at least 1, got {every_n_validations}")
+        require_few(**shown)
         self._folder = Path(folder) / "figures"
         self._every = every_n_validations
         self._validations = 0
 
     @abstractmethod
     def draw(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> dict[str, Figure]:
-        """Figures by the key under which W&B shows them; none where there is nothing to draw.
+        """Figures by name; none where there is nothing to draw.
 
         Args:
-            trainer: of this fit or test.
+            trainer: the trainer.
             task: has `predictions` of the split.
             split: what is drawn.
-            when: at which step, for a title.
+            when: the step, for a title.
         """
 
     @staticmethod
     def batch(trainer: pl.Trainer, split: str, items: Sequence[int]) -> Any:
-        """Items of a split by their numbers, in the precision of the fit or test."""
+        """Items of a split by their numbers, in the trainer's precision."""
         batch = trainer.datamodule.batch(split, items)  # type: ignore[attr-defined]
         return trainer.precision_plugin.convert_input(batch)
 
     def state_dict(self) -> dict[str, Any]:
-        """How many validations there have been."""
+        """The number of validations so far."""
         return {"validations": self._validations}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Counts on."""
+        """Restores the number of validations."""
         self._validations = state_dict["validations"]
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:

@@ -1,21 +1,18 @@
-"""Which items of a split are shown: always the same, short and long ones."""
+"""Which items of a split are shown: always the same ones, short and long."""
 
 from typing import Any, cast
 
 import lightning.pytorch as pl
 
 FIXED_MOST = 8
-"""The most that a picture or a table shows: dashboards drown in more."""
+"""The most items that a figure or a table shows."""
 
 
 def require_few(**numbers: int) -> None:
-    """Refuses to show nothing, or too much.
-
-    Args:
-        numbers: how many are to be shown, by the name of the setting.
+    """Refuses numbers of items, by the names of their settings, that are not from 1 to `FIXED_MOST`.
 
     Raises:
-        ValueError: one is below 1 or above `FIXED_MOST`.
+        ValueError: names the setting.
     """
     for name, number in numbers.items():
         if not 1 <= number <= FIXED_MOST:
@@ -23,12 +20,12 @@ def require_few(**numbers: int) -> None:
 
 
 def fixed_predictions(task: pl.LightningModule, split: str, number: int) -> list[dict[str, Any]]:
-    """Some of the split's predictions, evenly spread from the shortest input to the longest.
+    """At most `number` of a split's predictions, evenly spread from the shortest input to the longest.
 
     Args:
-        task: has `predictions`, by split, in the data's order.
-        split: which one.
-        number: how many; fewer when the split has fewer.
+        task: has `predictions` by split.
+        split: the split.
+        number: how many.
     """
     items = cast(dict[str, list[dict[str, Any]]], task.predictions).get(split, [])
     ranked = sorted(items, key=lambda item: (len(item["input"]), item["id"]))
