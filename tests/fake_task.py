@@ -28,6 +28,8 @@ def batch(number: int) -> TranslationBatch:
 class FakeTask(pl.LightningModule):
     """Halves one weight at every step; `loss_at` replaces the loss of a step, `gradient_at` its gradient."""
 
+    noun, unit = "sentences", "tokens"
+
     def __init__(self, *, attention: bool = True, heads: bool = False) -> None:
         super().__init__()
         self.weight = torch.nn.Parameter(torch.tensor([1.0]))

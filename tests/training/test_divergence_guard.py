@@ -97,7 +97,7 @@ def test_a_loss_beyond_all_measure_counts_as_diverged(fit: Fit) -> None:
 def test_the_batch_is_named_by_its_items(fit: Fit) -> None:
     task = FakeTask()
     task.loss_at[6] = math.nan  # the second batch of the second epoch
-    with pytest.raises(Diverged, match=r"batch of training items 3, 4, 5;") as raised:
+    with pytest.raises(Diverged, match=r"batch of training sentences 3, 4, 5;") as raised:
         fit(task, [DivergenceGuard()])
     assert raised.value.items == [3, 4, 5]
     assert "0, 1" in str(Diverged("", 1, range(30)))

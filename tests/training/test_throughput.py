@@ -86,8 +86,7 @@ def test_what_is_counted_goes_on_where_it_was(fit: Fit) -> None:
     first = Throughput()
     fit(FakeTask(), [first], log_every_n_steps=3, max_steps=5, limit_val_batches=0)
     stopped = Throughput()
-    stopped._amounts = {"tokens": torch.tensor(6), "sentences": 3}
-    stopped._real, stopped._positions = 9, 12
+    stopped._window = {"tokens": torch.tensor(6), "sentences": 3, "real": 9, "positions": 12}
     resumed = Throughput()
     resumed.load_state_dict(stopped.state_dict() | {"totals": {"tokens": 100, "sentences": 10}})
     fit(FakeTask(), [resumed], log_every_n_steps=1000, max_steps=1, limit_val_batches=0)

@@ -1,4 +1,4 @@
-"""The door to trained models: `zoo.load(run)`."""
+"""Loads trained models: `zoo.load(run)`."""
 
 from pathlib import Path
 from typing import Any
@@ -15,13 +15,12 @@ def load(run: str | Path, *, device: str | None = None, precision: str = "32-tru
     """Loads a trained model.
 
     Args:
-        run: a run's folder, meaning its best checkpoint, or a checkpoint file.
-        device: where to run, e.g. `cpu` or `cuda:1`; None = the GPU when there is one.
-        precision: `32-true`, or `bf16-mixed`, which does the matrix products in bfloat16.
+        run: a run's folder, for its best checkpoint, or a checkpoint file.
+        device: such as `cpu` or `cuda:1`; None for the GPU where there is one.
+        precision: `32-true`, or `bf16-mixed` for matrix products in bfloat16.
 
     Returns:
-        The predictor of the task that the model was trained for: what translates sentences, recognises
-        pictures, writes captions, plays, ...
+        The predictor of the model's task.
 
     Raises:
         CheckpointError: the checkpoint is missing or cannot be used.
@@ -48,9 +47,6 @@ def predictor_of(checkpoint: Checkpoint, *, device: str | None, precision: str) 
 def trained_task(checkpoint: Checkpoint) -> Task:
     """Builds the model that a checkpoint describes.
 
-    Args:
-        checkpoint: what `read_checkpoint` gave.
-
     Raises:
         CheckpointError: the weights do not fit the model that the configuration describes.
     """
@@ -61,7 +57,7 @@ def trained_task(checkpoint: Checkpoint) -> Task:
         task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
         if not isinstance(task, Task):
             raise TypeError(f"{type(task).__name__} is no task")
-    except Exception as error:  # whatever constructors raise when they are given nonsense
+    except Exception as error:  # whatever constructors raise
         raise CheckpointError(
             f"{checkpoint.path} describes a model that cannot be built: {_one_line(error)}"
         ) from error
@@ -78,7 +74,7 @@ def trained_task(checkpoint: Checkpoint) -> Task:
 
 
 def _require_kinds(checkpoint: Checkpoint, task: Task) -> None:
-    """Refuses whole numbers for weights: torch would turn them into some."""
+    """Refuses whole numbers in the place of weights, which torch would convert."""
     for name, weight in task.state_dict().items():
         given = checkpoint.state_dict.get(name)
         if given is not None and given.is_floating_point() != weight.is_floating_point():
@@ -86,7 +82,7 @@ def _require_kinds(checkpoint: Checkpoint, task: Task) -> None:
 
 
 def _one_line(error: Exception) -> str:
-    """What an error says; of one that says only a key or nothing, its kind as well."""
+    """The message of an error, with its class where the message alone may be only a key."""
     if isinstance(error, ConfigError):
         return "; ".join(map(str, error.problems))
     text = " ".join(str(error).split())

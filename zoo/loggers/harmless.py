@@ -1,4 +1,4 @@
-"""A dashboard is a view beside metrics.csv: what goes wrong in it is said once, and the training goes on."""
+"""Errors of a dashboard cost one warning, and the training goes on: metrics.csv has all values."""
 
 import logging
 from collections.abc import Callable
@@ -13,11 +13,11 @@ _Method = TypeVar("_Method", bound=Callable[..., None])
 
 
 class Dashboard:
-    """The part of a logger that answers for its errors.
+    """A logger that catches its errors.
 
     Attributes:
         shown_by: the dashboard's name, for the warning.
-        lost: whether it could not even be begun, so that nothing more is tried.
+        lost: whether it could not be started, so that nothing more is tried.
     """
 
     shown_by: str
@@ -25,7 +25,7 @@ class Dashboard:
     _complained = False
 
     def begun(self, begin: Callable[[], Any]) -> Any:
-        """What `begin` makes; where it fails, something that does nothing, and nothing more is tried."""
+        """The result of `begin`; where it fails, an object whose methods do nothing."""
         if not self.lost:
             try:
                 return begin()
@@ -35,7 +35,7 @@ class Dashboard:
         return DummyLogger().experiment
 
     def complain(self, error: Exception) -> None:
-        """Says what went wrong, the first time; a dashboard that is gone fails again at every step."""
+        """Logs the first error; a dashboard that is gone fails at every step."""
         if not self._complained:
             self._complained = True
             shows = "shows nothing" if self.lost else "may miss some"
@@ -44,7 +44,7 @@ class Dashboard:
 
 
 def harmless(method: _Method) -> _Method:
-    """Keeps the errors of a dashboard's method from the training."""
+    """Decorates a dashboard's method, whose errors are logged and not raised."""
 
     @wraps(method)
     def guarded(self: Dashboard, *args: Any, **kwargs: Any) -> None:
@@ -59,6 +59,6 @@ def harmless(method: _Method) -> _Method:
 
 
 def first_line(error: Exception) -> str:
-    """The first line of what an error says, behind the name of its class."""
+    """The class of an error and the first line of its message."""
     said: Any = str(error).strip().splitlines()
     return f"{type(error).__name__}: {said[0]}" if said else type(error).__name__

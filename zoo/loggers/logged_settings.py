@@ -1,4 +1,4 @@
-"""What dashboards are told of a configuration."""
+"""The configuration as dashboards show it."""
 
 import json
 from collections.abc import Mapping
@@ -7,19 +7,16 @@ from typing import Any
 from zoo.core.flat import flat
 
 _LEFT_OUT = ("paths", "logger", "callbacks", "check")
-"""Parts that say where and how a run is shown, not what it is."""
+"""Parts about where and how a run is shown."""
 
 Setting = str | int | float | bool
 
 
 def logged_settings(config: Mapping[str, Any]) -> dict[str, Setting]:
-    """A configuration as a dashboard can filter and group it: one level, one value for each key.
+    """A resolved configuration on one level, for filters and groups of dashboards.
 
-    Keys are joined by `/`: a dashboard takes a dot for a level of its own, and its filters miss the key. What
-    other parts took by interpolation (`task.optimizer`) stands there once, where it was written.
-
-    Args:
-        config: resolved, in plain containers.
+    Keys are joined by `/`, because a dashboard takes a dot for a level of its own. What the task takes by
+    interpolation (`task.optimizer`) stands only where it was written.
 
     Returns:
         Such as `attention: General`, `model/hidden_size: 128`, `optimizer/betas: [0.9, 0.98]`.

@@ -13,9 +13,7 @@ from zoo.core.metrics_csv import COLUMNS
 
 
 class MetricsFile(Logger):
-    """A Lightning logger that appends one `step,name,value` row per logged value and skips none.
-
-    Rows reach the disk at every call: a killed run loses nothing that was logged.
+    """Appends one row `step,name,value` for each logged value; rows reach the file at every call.
 
     Args:
         path: the file; an existing one is continued.
@@ -27,12 +25,12 @@ class MetricsFile(Logger):
 
     @property
     def name(self) -> str:
-        """The file's name, for Lightning."""
+        """The file's name."""
         return self.path.name
 
     @property
     def version(self) -> str:
-        """Nothing: a run's folder holds one file."""
+        """Empty: a run's folder holds one file."""
         return ""
 
     @property
@@ -42,12 +40,7 @@ class MetricsFile(Logger):
 
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Appends one row per value.
-
-        Args:
-            metrics: scalars by name; NaN and infinities are written as such.
-            step: the trainer's global step.
-        """
+        """Appends a row for each value of a step."""
         if step is None:
             raise ValueError(f"metrics {sorted(metrics)} were logged without a step")
         self.path.parent.mkdir(parents=True, exist_ok=True)

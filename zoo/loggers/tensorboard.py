@@ -1,4 +1,4 @@
-"""TensorBoard: event files in the run's folder, which a resumed run continues without doubled steps."""
+"""TensorBoard: event files in the run's folder, which a resumed run continues without repeated steps."""
 
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
@@ -16,11 +16,11 @@ from zoo.loggers.harmless import Dashboard, harmless
 from zoo.loggers.logged_settings import logged_settings
 
 FOLDER = "tensorboard"
-"""Of the event files, in a run's folder."""
+"""The folder of event files in a run's folder."""
 
 
 class TensorBoardLogger(Dashboard, LightningTensorBoardLogger):
-    """Logs curves, pictures, tables and settings for TensorBoard; where that fails, the training goes on.
+    """Logs curves, images, tables and settings for TensorBoard; its errors do not end the training.
 
     Args:
         folder: the run's folder.
@@ -41,12 +41,12 @@ class TensorBoardLogger(Dashboard, LightningTensorBoardLogger):
     @property
     @rank_zero_experiment
     def experiment(self) -> Any:
-        """The writer of the event file, opened at the first use and on the first process only."""
+        """The writer of the event file, opened at its first use by the first process."""
         return self.begun(lambda: super(TensorBoardLogger, self).experiment)
 
     @rank_zero_only
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
-        """Keeps the configuration, which is written with the first values."""
+        """Keeps the configuration, to be written with the first values."""
         self._settings = params
 
     @harmless
@@ -80,7 +80,7 @@ class TensorBoardLogger(Dashboard, LightningTensorBoardLogger):
     @harmless
     @rank_zero_only
     def save(self) -> None:
-        """Brings what was logged to the disk, and no hparams.yaml: config.yaml is the record."""
+        """Flushes the event file; writes no hparams.yaml, because config.yaml is the record."""
         self.experiment.flush()
 
     @harmless
@@ -90,15 +90,15 @@ class TensorBoardLogger(Dashboard, LightningTensorBoardLogger):
         super().finalize(status)
 
     def _begin(self, step: int, names: Collection[str] = ()) -> None:
-        """Precedes what is logged first; what a stopped run logged from there on is to be forgotten.
+        """Writes, before the first values, a mark from which on TensorBoard drops what a stopped run logged.
 
-        TensorBoard then forgets all of that step. What metrics.csv still has of it was logged before the
-        checkpoint from which the run goes on, and is written again, but for the names that come now.
+        TensorBoard drops all of that step. What metrics.csv has of it was logged before the checkpoint, and
+        is written again, except for the names that are logged now.
         """
         if self._begun:
             return
         self._begun = True
-        from tensorboard.compat.proto.event_pb2 import Event, SessionLog  # here, because they need an extra
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog  # an extra
         from torch.utils.tensorboard.summary import hparams
 
         writer = self.experiment._get_file_writer()

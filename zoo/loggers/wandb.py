@@ -1,4 +1,4 @@
-"""W&B: one W&B run per run folder, offline unless the user is logged in, and never a reason to fail."""
+"""W&B: one W&B run for each run folder, offline unless the user is logged in."""
 
 import logging
 import math
@@ -26,28 +26,28 @@ log = logging.getLogger(__name__)
 _STEP = "trainer/global_step"
 _LONGEST_TAG = 64
 _LONGEST_NAME = 128
-"""Characters of a name and of a group that W&B's server takes; a sweep makes longer names."""
+"""The most characters that W&B's server takes in a name or a group; those of sweeps can be longer."""
 
 
 class WandbLogger(Dashboard, LightningWandbLogger):
-    """Logs to W&B against one step axis, `trainer/global_step`; where W&B fails, the training goes on.
+    """Logs to W&B against one step axis, `trainer/global_step`; its errors do not end the training.
 
-    All runs write below one common folder, so that `zoo watch` shows them together. When the server does not
-    answer, the run goes on offline; `wandb sync` uploads it later. The summary of a validation metric is its
-    best value, also over the parts of a run that was resumed; where none is best, and elsewhere, the last.
+    All runs write below one folder, so that `zoo watch` shows them together. Where the server does not
+    answer, the run goes on offline, and `wandb sync` uploads it later. The summary of a validation metric
+    that has a direction is its best value, also over the parts of a resumed run; of others the last.
 
     Args:
-        folder: the run's folder; its short id is the W&B id, unless an agent of W&B's brings its own.
+        folder: the run's folder; its short id is the W&B id, unless a W&B agent drew another.
         wandb_dir: the common folder of all runs.
         project: the W&B project.
         name: the run's name.
         group: the sweep's name; None for a single run.
-        tags: words by which the user finds the run; the group is one more, for `wandb leet`'s filter.
+        tags: tags; the group is added, for the filter of `wandb leet`.
         log_model: whether a finished run's best checkpoint becomes an artifact.
-        timeout: seconds to wait for the server, at the start and for the upload at the end.
+        timeout: the most seconds to wait for the server at the start, and for the upload at the end.
 
     Raises:
-        ValueError: W&B takes no such project or tag, or would not wait.
+        ValueError: W&B takes no such project or tag, or the timeout is not positive.
     """
 
     shown_by = "W&B"
@@ -83,25 +83,25 @@ class WandbLogger(Dashboard, LightningWandbLogger):
         self._logs_best = log_model
         self._timeout = timeout
         self._summarised: set[str] = set()
-        self._wandb_init.pop("anonymous")  # Lightning passes it on, W&B warns that it means nothing any more
+        self._wandb_init.pop("anonymous")  # Lightning passes it on, and W&B warns of it
 
     @property
     @rank_zero_experiment
     def experiment(self) -> Any:
-        """The W&B run, started at the first use and on the first process only; else one that does nothing."""
+        """The W&B run, started at its first use by the first process; elsewhere its methods do nothing."""
         return self.begun(self._begin) if self._experiment is None else self._experiment
 
     @harmless
     @rank_zero_only
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]
-        """Shows the configuration, see `logged_settings`."""
+        """Logs the configuration, see `logged_settings`."""
         if (run := self._run()) is not None:
             run.config.update(logged_settings(params), allow_val_change=True)
 
     @harmless
     @rank_zero_only
     def log_metrics(self, metrics: Mapping[str, float], step: int | None = None) -> None:
-        """Logs values at a step; a step without values is none."""
+        """Logs values at a step."""
         if metrics and (run := self._run()) is not None:
             for name in metrics.keys() - self._summarised:
                 if _has_best(name):
@@ -112,28 +112,28 @@ class WandbLogger(Dashboard, LightningWandbLogger):
     @harmless
     @rank_zero_only
     def log_image(self, key: str, images: list[Any], step: int | None = None, **kwargs: Any) -> None:
-        """Shows pictures under one key."""
+        """Logs images under a key."""
         super().log_image(key, images, step, **kwargs)
 
     @harmless
     @rank_zero_only
     def log_table(self, key: str, *args: Any, **kwargs: Any) -> None:
-        """Shows a table under a key."""
+        """Logs a table under a key."""
         super().log_table(key, *args, **kwargs)
 
     def finish(self, exit_code: int) -> None:
-        """Ends the W&B run and says how the run really ended: 0 is `finished`, all else `failed`."""
+        """Ends the W&B run; the exit code 0 means `finished`, any other `failed`."""
         if self._experiment is None:
             return
         try:
             try:
-                # W&B summarises what it saw itself: of a resumed run, the part since then.
+                # W&B summarises a resumed run only since it was resumed.
                 self._experiment.summary.update(_best_values(self._folder / "metrics.csv"))
                 if self._logs_best and exit_code == 0:
                     self._log_best(self._experiment)
             finally:
                 self._experiment.finish(exit_code=exit_code)
-        except Exception as error:  # whatever went wrong, the results are in the run's folder
+        except Exception as error:  # the results are in the run's folder
             self.complain(error)
             _let_go()
         self._experiment = None
@@ -150,7 +150,7 @@ class WandbLogger(Dashboard, LightningWandbLogger):
                 keep_wandb_id(self._folder, run.id)
             run.define_metric(_STEP)
             run.define_metric("*", step_metric=_STEP, step_sync=True)
-        except Exception:  # its settings, its service, the disk
+        except Exception:
             _let_go()
             raise
         self._experiment = run
@@ -160,7 +160,7 @@ class WandbLogger(Dashboard, LightningWandbLogger):
         wandb = library()
         best = read_checkpoint(self._folder)
         artifact = wandb.Artifact(f"model-{run.id}", "model", metadata={"step": best.step, **best.metrics})
-        # Not copied: the file stays what it is, now that the run is over.
+        # Not copied: the file does not change any more.
         artifact.add_file(str(best.path), policy="immutable")
         run.log_artifact(artifact, aliases=["best"])
 
@@ -194,23 +194,19 @@ def finish(loggers: Iterable[Logger], exit_code: int) -> None:
 
 
 def _let_go() -> None:
-    """Ends W&B's background process; it may be gone, or have been the very reason."""
+    """Ends W&B's background process, which may be gone."""
     with suppress(Exception):
         library().teardown()
 
 
 def _has_best(name: str) -> bool:
-    """Whether it is a validation metric that says of itself which way it gets better."""
+    """Whether it is a validation metric with a direction."""
     stage, _, metric = name.partition("/")
     return stage == "val" and metric in METRICS and METRICS[metric].higher_is_better is not None
 
 
 def _best_values(path: Path) -> dict[str, dict[str, float]]:
-    """The best of each validation metric in metrics.csv, as W&B's summary has it.
-
-    Returns:
-        Such as `{"val/bleu": {"max": 9.0}}`.
-    """
+    """The best value of each validation metric in metrics.csv, such as `{"val/error": {"min": 0.1}}`."""
     best: dict[str, dict[str, float]] = {}
     for row in read_metrics(path) if path.exists() else ():
         if _has_best(row.name) and not math.isnan(row.value):

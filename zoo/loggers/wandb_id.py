@@ -1,4 +1,4 @@
-"""By which id W&B knows a run."""
+"""The id by which W&B knows a run."""
 
 import hashlib
 import re
@@ -11,17 +11,17 @@ _WANDB_ID = "wandb_id.txt"
 
 
 def short_id(folder: Path) -> str:
-    """The id at the end of a run folder's name, by which W&B knows the run; of another name, a hash."""
+    """The id at the end of a run folder's name; a hash of any other name."""
     name = folder.resolve().name
     drawn = name.rpartition("_")[2]
     return drawn if re.fullmatch(r"[0-9a-f]{8}", drawn) else hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
 def wandb_id(folder: Path) -> str:
-    """By which W&B knows a run: the id that its agent drew, where one started the run, else the short id.
+    """The W&B id of a run: the id that a W&B agent drew where one started the run, else the short id.
 
     Raises:
-        ValueError: the file that holds the id is damaged.
+        ValueError: the file of the id is damaged.
     """
     path = folder / _WANDB_ID
     try:
@@ -33,5 +33,5 @@ def wandb_id(folder: Path) -> str:
 
 
 def keep_wandb_id(folder: Path, identity: str) -> None:
-    """Remembers the id that an agent of W&B's drew, for whoever resumes or watches the run."""
+    """Stores the id that a W&B agent drew, to resume and to watch the run."""
     write_text(folder / _WANDB_ID, identity)

@@ -1,4 +1,4 @@
-"""Which settings W&B takes, and whether it is online: asked before a run, of W&B's own settings."""
+"""Which settings W&B takes, and whether it is online, by W&B's own rules."""
 
 import netrc
 import os
@@ -13,13 +13,13 @@ Mode = Literal["online", "offline", "disabled"]
 
 _SECRET = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|HEADER")
 _SERVER_TAKES = {"WANDB_RUN_GROUP": 128, "WANDB_JOB_TYPE": 64}
-"""Characters at most. Only the server refuses more (wandb/wandb#6402), an offline run when it is sent."""
+"""The most characters. Only the server refuses more (wandb/wandb#6402), of an offline run at its upload."""
 
 _LONGEST_PROJECT = 128
 
 
 def mode() -> Mode:
-    """Online only for a user who is logged in and has not said otherwise with `WANDB_MODE`."""
+    """`WANDB_MODE`; where it is not set, online for a user who is logged in, else offline."""
     said = os.environ.get("WANDB_MODE", "").lower()
     if said == "disabled":
         return "disabled"
@@ -30,8 +30,7 @@ def mode() -> Mode:
 
 def library() -> Any:
     """The package wandb, imported late, because it reads the environment when it is imported."""
-    if mode() != "online":
-        # Its crash reports are the one thing that W&B sends offline, too.
+    if mode() != "online":  # W&B sends crash reports offline, too
         os.environ.setdefault("WANDB_ERROR_REPORTING", "false")
     import wandb
 
@@ -39,7 +38,7 @@ def library() -> Any:
 
 
 def refused_project(name: str) -> str | None:
-    """Why W&B has no project of this name, and the nearest that it takes; None where it has."""
+    """Why W&B takes no project of this name, with the nearest that it takes; None where it takes it."""
     if not name:
         return "must name a project, got nothing"
     refused = next(refused_variables({"WANDB_PROJECT": name}), None)
@@ -47,13 +46,10 @@ def refused_project(name: str) -> str | None:
 
 
 def refused_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """What W&B would refuse of its variables, with which it would not begin.
+    """The names of W&B's environment variables that it would refuse, with the reason.
 
     Args:
-        environment: `WANDB_MODE` and so on; other variables are left alone.
-
-    Yields:
-        The variable's name; and what it must be, what it is and the nearest match.
+        environment: all variables; only those that begin with `WANDB_` are checked.
     """
     settings = library().Settings
     for name, value in environment.items():
@@ -67,7 +63,7 @@ def refused_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str
             yield name, f"must be a user or a team without the project{got}; set logger.wandb.project, too"
         try:
             settings().update_from_env_vars({name: value})
-        except Exception as error:  # its validators raise errors of many kinds
+        except Exception as error:  # W&B's validators raise many kinds
             yield name, _reason(error, value) + got + _nearest(error, name, value)
 
 
@@ -76,7 +72,6 @@ def _reason(error: Exception, value: str) -> str:
     if choices := _choices(error):
         return f"must be one of {', '.join(choices)}"
     said = str(details[0]["msg"]).removeprefix("Value error, ") if details else str(error)
-    # What was given follows behind the reason, for all variables alike.
     return f"must be as W&B takes it ({said.strip().removeprefix(f'Invalid project name {value!r}: ')})"
 
 
@@ -97,13 +92,13 @@ def _choices(error: Exception) -> list[str]:
 
 
 def _details(error: Exception) -> list[dict[str, Any]]:
-    """What pydantic knows of an error; other errors have a text alone."""
+    """The details of an error of pydantic's; none of other errors."""
     details = getattr(error, "errors", None)
     return list(details()) if callable(details) else []
 
 
 def _has_key() -> bool:
-    """Where `wandb login` or the user puts a key; W&B itself would ask for one when it finds none."""
+    """Whether there is a key where `wandb login` or the user puts it; W&B itself would ask for one."""
     if os.environ.get("WANDB_API_KEY"):
         return True
     host = urlsplit(os.environ.get("WANDB_BASE_URL", "https://api.wandb.ai")).netloc

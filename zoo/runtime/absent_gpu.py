@@ -1,4 +1,4 @@
-"""A GPU that is not there, and what it costs to look for it again and again."""
+"""Machines without a GPU, on which to look for one at every step costs time."""
 
 import os
 
@@ -6,11 +6,10 @@ import torch
 
 
 def remember_absence() -> None:
-    """Where there is no GPU, says so for good.
+    """Sets CUDA_VISIBLE_DEVICES to nothing where there is no GPU and the variable is not set.
 
-    Torch's optimisers look before every step, and once Lightning is imported each look loads the driver's
-    library anew: a quarter of a millisecond, a fortieth of a small network's step. Whoever sets the variable
-    decides.
+    Torch's optimisers look for a GPU at every step, which takes a quarter of a millisecond, a fortieth of a
+    small network's step.
     """
     if not torch.cuda.is_available():
         os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")

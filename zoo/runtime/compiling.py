@@ -1,12 +1,10 @@
-"""`torch.compile` for the parts of a network that can gain by it, in place.
+"""`torch.compile` for the methods of a network that gain by it, in place.
 
-A network says itself which of its methods these are (`@compilable`): such as do much at a time, without a
-loop over positions, which would become another graph for each length, and without torch's own recurrent
-layers, which are compiled already.
+Networks mark these methods by `@compilable`: they have no loop over positions, which would become another
+graph for each length, and none of torch's recurrent layers, which are compiled already.
 
-Only calls that gradients flow through are compiled, those of a training: validations and searches, whose
-shapes change all the time, run as ever. Parameters and modules keep their names, so a checkpoint does not
-tell whether the network was compiled.
+Only calls with gradients are compiled: the shapes of validations and searches change too often. Parameters
+keep their names, so a checkpoint is the same with and without compilation.
 """
 
 import os
@@ -26,17 +24,17 @@ from zoo.kernels import noise
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 _REMEMBERED = 1000
-"""Compilations of which torch keeps a record; of its own accord it is 64."""
+"""The number of compilations that torch keeps a record of; by default 64."""
 
 
 def compilable(method: Method) -> Method:
-    """Marks a method of a module, as a decorator."""
+    """Decorates a module's method that is to be compiled."""
     method.compilable = True  # type: ignore[attr-defined]
     return method
 
 
 def compilable_methods(network: nn.Module) -> Iterator[tuple[nn.Module, str]]:
-    """Every module of the network that has a marked method, and the method's name."""
+    """The modules of the network with marked methods, and the methods' names."""
     for part in network.modules():
         for name in dir(type(part)):
             if getattr(getattr(type(part), name), "compilable", False):
@@ -44,32 +42,32 @@ def compilable_methods(network: nn.Module) -> Iterator[tuple[nn.Module, str]]:
 
 
 def compile_in_place(network: nn.Module, backend: str = "inductor") -> None:
-    """Lets marked methods be compiled when a training first calls them.
+    """Makes the network's marked methods be compiled when a training first calls them.
 
     Args:
-        network: only how its methods are run is changed.
-        backend: what torch is to make of the graphs.
+        network: the network.
+        backend: of `torch.compile`.
     """
-    import torch._dynamo  # here: it takes a second, which no other run needs
+    import torch._dynamo  # here, because it takes a second
 
-    # What a process sends to the others, it sends between the parts that are compiled.
+    # Processes communicate between the compiled parts, not within them.
     torch._dynamo.config.optimize_ddp = False
-    # Steps take the weights of torch's recurrent layers, and leave the rest of these alone.
+    # Steps use only the weights of torch's recurrent layers.
     torch._dynamo.config.allow_rnn = True
-    # Sizes that happen to be equal in one batch are not so in the next.
+    # Sizes that are equal in one batch may differ in the next.
     torch.fx.experimental._config.use_duck_shape = False
-    # Keyed noise counts its drawings, and each number would be another graph.
+    # Keyed noise counts its calls, and each count would be another graph.
     noise.keyed_uniform = torch._dynamo.disable(noise.keyed_uniform)
     torch._dynamo.utils.clear_compilation_metrics()
     torch._dynamo.utils.set_compilation_metrics_limit(_REMEMBERED)
     for part, name in list(compilable_methods(network)):
-        # A bound method, not a closure over the part: a copy of the network then calls its own parts.
+        # A bound method, so that a copy of the network calls its own parts.
         setattr(part, name, MethodType(_in_training(getattr(type(part), name), backend), part))
 
 
-@cache  # layers of one class share what was compiled
+@cache  # so that layers of one class share their graphs
 def _in_training(method: Callable[..., Any], backend: str) -> Callable[..., Any]:
-    # One graph for all lengths from the start: else the first length would have one of its own.
+    # One graph for all lengths from the start; by default the first length has its own.
     compiled = torch.compile(method, backend=backend, dynamic=True)
 
     @wraps(method)
@@ -80,13 +78,13 @@ def _in_training(method: Callable[..., Any], backend: str) -> Callable[..., Any]
 
 
 class Compilation(NamedTuple):
-    """Something was compiled, or was not because it had been too often.
+    """A compilation, or a refusal to compile once more.
 
     Attributes:
-        method: its name.
-        seconds: that it took.
-        changed: what was not as when it was compiled before, in torch's words; None the first time.
-        refused: True where it was once too often: what fits nothing compiled runs as it is from now on.
+        method: the method's name.
+        seconds: the duration.
+        changed: what had changed since the previous compilation, in torch's words; None the first time.
+        refused: whether the method reached torch's limit and now runs uncompiled where no graph fits.
     """
 
     method: str
@@ -96,13 +94,13 @@ class Compilation(NamedTuple):
 
 
 def compilations() -> list[Compilation]:
-    """All since `compile_in_place`, in their order."""
+    """All compilations since `compile_in_place`, in order."""
     from torch._dynamo.utils import get_compilation_metrics
 
     names: dict[str, str] = {}
     found = []
     for record in get_compilation_metrics():
-        if not record.compile_id or record.is_forward is False:  # a backward pass belongs to its forward one
+        if not record.compile_id or record.is_forward is False:  # a backward pass counts with its forward
             continue
         frame = record.compile_id.partition("/")[0]
         name = names.setdefault(frame, record.co_name or "?")
@@ -114,11 +112,7 @@ def compilations() -> list[Compilation]:
 
 
 def missing_tools(accelerator: str) -> list[str]:
-    """What compiling needs and this machine has not, in words.
-
-    Args:
-        accelerator: the trainer's, `cpu`, `gpu`, ...
-    """
+    """What this machine lacks to compile for the trainer's `accelerator`, in words."""
     missing = []
     if accelerator in ("gpu", "cuda"):
         from torch.utils._triton import has_triton_package

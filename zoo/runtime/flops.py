@@ -1,4 +1,4 @@
-"""How many floating-point operations a computation has, and how many a card can do in a second."""
+"""Floating-point operations: those of a computation, and those that a GPU can do in a second."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -25,29 +25,29 @@ _PEAKS = {
     "V100-PCIE": 112,
     "T4": 65,
 }
-"""TFLOP/s in half precision on dense matrices, from NVIDIA's data sheets. Some figures of Lightning's own
-table are those of sparse matrices, and it takes an L40S for an L4."""
+"""TFLOP/s in half precision on dense matrices, from NVIDIA's data sheets; Lightning's table has some figures
+of sparse matrices, and takes an L40S for an L4."""
 
 Shape = torch.Size
 
 
 def peak_flops(device: torch.device) -> float | None:
-    """The most operations that a card does in a second in half precision; None of one that is not known."""
+    """The most operations per second of a GPU in half precision; None where that is not known."""
     return peak_of(torch.cuda.get_device_name(device)) if device.type == "cuda" else None
 
 
 def peak_of(card: str) -> float | None:
-    """`peak_flops` by the name that the driver gives a card, e.g. `NVIDIA H100 80GB HBM3`."""
-    if "Laptop" in card:  # which shares the name and not the speed
+    """`peak_flops` by the driver's name of a GPU, such as `NVIDIA H100 80GB HBM3`."""
+    if "Laptop" in card:  # which has the same name and another speed
         return None
     known = (peak for name, peak in _PEAKS.items() if re.search(rf"\b{name}\b", card))
     return next((peak * 10.0**12 for peak in known), None)
 
 
 def flop_counter() -> FlopCounterMode:
-    """Torch's counter of products, as a context; it counts torch's recurrent layers as well.
+    """Torch's counter of products, as a context, which counts torch's recurrent layers, too.
 
-    A multiplication and an addition are two operations. A backward pass that is run inside is counted, too.
+    A multiplication and an addition are two operations.
     """
     aten = torch.ops.aten
     layers = {
@@ -60,7 +60,7 @@ def flop_counter() -> FlopCounterMode:
 
 
 def _recurrent(passes: int, weights_of: Callable[[Any], Iterable[Shape]]) -> Callable[..., int]:
-    """The count of a recurrent layer, whose every matrix meets every input once in each pass."""
+    """The count of a recurrent layer, in each pass of which every input is multiplied by every matrix."""
 
     def count(inputs: Shape, *others: Any, **_: Any) -> int:
         matrices = (shape for shape in weights_of((inputs, *others)) if len(shape) == 2)

@@ -1,4 +1,4 @@
-"""Ctrl-C where nothing is to be saved: the program ends, without a traceback."""
+"""Ctrl-C where there is nothing to save: the program ends without a traceback."""
 
 import signal
 import sys
@@ -8,27 +8,20 @@ _INTERRUPTED = 130  # what a shell reports after SIGINT
 
 
 def end_at_once(*, script: bool) -> None:
-    """Until `interruptible` begins, Ctrl-C ends the process as it ends any other: for the time of imports.
+    """Lets Ctrl-C end the process at once until `interruptible` begins, during imports.
 
-    Python's own way is an exception in the middle of one, which some packages take for another error. Where
-    interrupts are ignored, as in the background of a script, they stay so.
+    By default it raises an exception, which some packages take for another error during their import. Where
+    interrupts are ignored, as in the background of a script, they stay ignored.
 
     Args:
-        script: whether this process is the program; where it is only imported, nothing is changed.
+        script: whether this process is the program; otherwise nothing is changed.
     """
     if script and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def interruptible(command: Callable[[], int]) -> int:
-    """Runs a command, in which Ctrl-C is an exception again; one that nobody wanted ends it.
-
-    Args:
-        command: gives its exit code.
-
-    Returns:
-        The exit code; 130 after Ctrl-C.
-    """
+    """The exit code of a command, in which Ctrl-C raises an exception; 130 where that ended it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_DFL:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     try:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from lightning.fabric.plugins.environments.slurm import SLURMEnvironment
 
 _INTERACTIVE = ("bash", "interactive")
-"""Names of SLURM jobs that are shells: what is typed there is started by hand, as Lightning sees it, too."""
+"""Names of SLURM jobs that are shells, in which commands are typed by hand; Lightning has the same."""
 
 
 class Launch(NamedTuple):
@@ -14,10 +14,10 @@ class Launch(NamedTuple):
 
     Attributes:
         by: `torchrun` or `srun`.
-        nodes: on how many machines processes were started.
-        processes: in all.
-        rank: of this process among them.
-        local_rank: among those of this machine.
+        nodes: the number of machines.
+        processes: the number of processes on all machines.
+        rank: of this process among all.
+        local_rank: of this process on its machine.
     """
 
     by: str
@@ -28,9 +28,9 @@ class Launch(NamedTuple):
 
 
 def find_launch() -> Launch | None:
-    """How this process was started; None where that was by hand, or by a sweep or a trainer of ours."""
+    """How this process was started; None where neither torchrun nor srun did it."""
     said = os.environ
-    # srun may start a torchrun for each machine
+    # torchrun first, which srun may start on each machine
     if "TORCHELASTIC_RUN_ID" in said:
         names = ("GROUP_WORLD_SIZE", "WORLD_SIZE", "RANK", "LOCAL_RANK")
         return Launch("torchrun", *(int(said[name]) for name in names))
@@ -42,6 +42,6 @@ def find_launch() -> Launch | None:
 
 
 def environments() -> list[SLURMEnvironment]:
-    """What Lightning must be told: it would requeue a SLURM job itself, from a checkpoint of its own."""
+    """Lightning's plugin that keeps it from requeueing a SLURM job itself, with a checkpoint of its own."""
     launch = find_launch()
     return [SLURMEnvironment(auto_requeue=False)] if launch is not None and launch.by == "srun" else []

@@ -1,4 +1,4 @@
-"""Which job may use which GPU. A lease is a lock on a file, so it ends when its last holder does."""
+"""Leases of GPUs for jobs. A lease is a lock on a file, so it ends with its last holder."""
 
 import fcntl
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Lease:
-    """Some GPUs for one job, until every process that inherited `descriptors` has ended.
+    """GPUs for one job, until every process that inherited `descriptors` has ended.
 
     Attributes:
         devices: their names, for CUDA_VISIBLE_DEVICES.
@@ -23,7 +23,7 @@ class Lease:
     descriptors: tuple[int, ...]
 
     def close(self) -> None:
-        """Lets go of this process's part: the lease goes on while the job holds its own."""
+        """Closes this process's locks; the lease lasts while the job holds them."""
         for descriptor in self.descriptors:
             os.close(descriptor)
 
@@ -33,8 +33,8 @@ class Leases:
 
     Args:
         devices: names for CUDA_VISIBLE_DEVICES.
-        jobs_per_device: how many leases of one device there may be at once.
-        folder: where the locks lie; the same for every sweep.
+        jobs_per_device: the most leases of one device at a time.
+        folder: of the locks, the same for every sweep.
     """
 
     def __init__(self, devices: Sequence[str], jobs_per_device: int = 1, folder: Path | None = None) -> None:
@@ -43,10 +43,10 @@ class Leases:
         self._folder = folder or Path(tempfile.gettempdir()) / f"attention-zoo-gpus-{os.getuid()}"
 
     def take(self, count: int) -> Lease | None:
-        """Leases `count` different devices, or none of them while too few are free."""
+        """Leases `count` different devices; None while too few are free."""
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         taken: dict[str, int] = {}
-        # All first places before any second one, so that jobs spread over the devices.
+        # All first places before any second one, to spread the jobs over the devices.
         for place in range(self._jobs):
             for device in self.devices:
                 if len(taken) < count and device not in taken:
@@ -71,7 +71,7 @@ class Leases:
 
 
 def gpus() -> list[str]:
-    """The GPUs that this process may use, by names that mean the same to every process of the machine."""
+    """The GPUs that this process may use, by names that are the same in every process of the machine."""
     visible = os.environ.get("CUDA_VISIBLE_DEVICES")
     known = _identities()
     if visible is None:
@@ -83,12 +83,7 @@ def gpus() -> list[str]:
 
 
 def gpus_wanted(config: Mapping[str, Any], available: int) -> int:
-    """How many GPUs a job trains on.
-
-    Args:
-        config: its resolved configuration.
-        available: how many there are, for `devices=-1` and `devices=auto`.
-    """
+    """The number of GPUs that a resolved configuration trains on, of those that are `available`."""
     trainer = config["trainer"]
     if trainer.get("accelerator") not in ("gpu", "cuda"):
         return 0

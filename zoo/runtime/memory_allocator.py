@@ -1,4 +1,4 @@
-"""What a process does with memory. Must be said before torch is imported, so this imports nothing heavy."""
+"""Settings of the memory allocators, which must be made before torch is imported."""
 
 import ctypes
 import os
@@ -8,16 +8,16 @@ _M_TRIM_THRESHOLD, _M_MMAP_MAX, _M_ARENA_MAX = -1, -4, -8
 
 
 def prepare_memory() -> None:
-    """All of what follows."""
+    """Makes all settings."""
     keep_freed_memory()
     keep_few_kernels()
 
 
 def keep_freed_memory() -> None:
-    """Tells glibc to keep what is freed for the next tensor instead of giving it back to the kernel.
+    """Makes glibc keep freed memory for the next tensor instead of returning it to the kernel.
 
-    By default every tensor above 32 MB is returned and its pages are faulted in again at the next step, which
-    costs a training step on a CPU about a third of its time. Other C libraries are left alone.
+    By default the pages of every tensor above 32 MB are faulted in again at each step, which takes about a
+    third of a training step on a CPU.
     """
     if not sys.platform.startswith("linux"):
         return
@@ -30,9 +30,9 @@ def keep_freed_memory() -> None:
 
 
 def keep_few_kernels() -> None:
-    """Tells oneDNN, which makes products and filters on a CPU, to remember 128 kernels instead of 1,024.
+    """Makes oneDNN keep 128 kernels instead of 1,024, unless the variable is set.
 
-    It makes one for every shape, and one for filters in bfloat16 holds some 12 MB: batches of changing sizes
-    filled 12.7 GB in two epochs of `experiment=flickr8k_soft_scratch`. Whoever sets the variable decides.
+    There is one for every shape, and one of a convolution in bfloat16 holds some 12 MB: batches of changing
+    sizes filled 12.7 GB in two epochs of `experiment=flickr8k_soft_scratch`.
     """
     os.environ.setdefault("ONEDNN_PRIMITIVE_CACHE_CAPACITY", "128")

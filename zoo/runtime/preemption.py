@@ -1,4 +1,4 @@
-"""Being asked to stop: SIGTERM, SIGUSR1 (as SLURM sends it), SIGHUP (the terminal was closed) and Ctrl-C."""
+"""Requests to stop: SIGTERM, SIGUSR1 (sent by SLURM), SIGHUP (the terminal was closed) and Ctrl-C."""
 
 import os
 import signal
@@ -12,10 +12,10 @@ _CODES = {signal.SIGINT: 130, signal.SIGTERM: 143, signal.SIGUSR1: 143, signal.S
 
 
 class Preempted(BaseException):
-    """This process was asked to stop. No `except Exception` on the way out may swallow it.
+    """This process was asked to stop; no `except Exception` catches it.
 
     Attributes:
-        exit_code: what a shell expects: 130 after Ctrl-C, else 143.
+        exit_code: 130 after Ctrl-C, else 143, as a shell expects.
     """
 
     def __init__(self, number: int) -> None:
@@ -26,13 +26,13 @@ class Preempted(BaseException):
 class Preemption:
     """A context in which the signals end the run in order.
 
-    Where nothing is lost by it, a signal raises `Preempted` at once. Whoever has something to finish first
-    sets `deferred`, looks at `received` when it suits, and raises by itself. A second Ctrl-C ends the process
-    at once, whatever it does. SIGHUP stays ignored where it was so before: that is what `nohup` does.
+    A signal raises `Preempted` at once; while `deferred` is set it is only kept in `received`, and the code
+    that set it raises. A second Ctrl-C ends the process at once. SIGHUP stays ignored where it was ignored
+    before, as by `nohup`.
 
     Attributes:
-        received: the first signal that came; None before.
-        deferred: a signal is only noted.
+        received: the first signal; None before.
+        deferred: whether signals are only kept.
     """
 
     def __init__(self) -> None:
@@ -60,7 +60,7 @@ class Preemption:
         self._before = {}
 
     def install(self) -> None:
-        """Makes the signals come here (again: Lightning installs handlers of its own for every stage).
+        """Installs the handlers, again after Lightning has installed its own for a stage.
 
         Outside the context, and on any but the main thread, nothing is changed.
         """
@@ -82,9 +82,9 @@ class Preemption:
 
 
 def leave_closed_terminal() -> None:
-    """Sends standard output and standard error nowhere when the terminal that they lead to is gone.
+    """Redirects standard output and standard error to nowhere where their terminal is closed.
 
-    Every write to it would fail, a progress bar's in the middle of a step, and end what wants to save first.
+    Otherwise a write, such as that of a progress bar, would fail before the run is saved.
     """
     for descriptor in (1, 2):
         with suppress(OSError):  # one that is closed
@@ -96,4 +96,4 @@ def leave_closed_terminal() -> None:
 
 
 PREEMPTION = Preemption()
-"""Of this process: signals are its own, whatever runs in it."""
+"""The one instance of this process."""

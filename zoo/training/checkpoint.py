@@ -1,7 +1,7 @@
-"""What a checkpoint says about itself, so that it can be used alone, in a fresh process.
+"""Checkpoints that describe themselves, so that each can be used alone, in a fresh process.
 
-A checkpoint is Lightning's own file and, under the key `zoo`, the configuration, the vocabularies and the
-validation metrics of that moment. It holds tensors and plain containers only.
+A checkpoint is Lightning's file with, under the key `zoo`, the configuration, the vocabularies and the
+validation metrics of that step. It holds tensors and plain containers only.
 """
 
 import difflib
@@ -30,11 +30,11 @@ FORMAT = 1
 BEST = Path("checkpoints") / "best.ckpt"
 _TRAINING_ONLY = ("optimizer_states", "lr_schedulers", "loops", "trained_weights")
 _PICKERS = ("BestCheckpoint", "ModelCheckpoint")
-"""Beginnings of the keys under which callbacks that pick a checkpoint keep their state, now and before."""
+"""How the state keys of callbacks that pick a checkpoint begin, now and in earlier versions."""
 
 
 class CheckpointError(ValueError):
-    """A checkpoint that cannot be used; the message says which and why."""
+    """A checkpoint cannot be used; the message says which and why."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +44,11 @@ class Checkpoint:
     Attributes:
         path: the file.
         config: the run's resolved configuration.
-        spec: the data as the model knows it.
+        spec: the data that the model was trained on.
         state_dict: the task's weights, on the CPU.
         step: the training step at which it was written.
-        metrics: the validation metrics of that moment.
-        monitor: the metric that picked it; None when nothing did.
+        metrics: the validation metrics of that step.
+        monitor: the metric that picked it; None where none did.
     """
 
     path: Path
@@ -61,7 +61,7 @@ class Checkpoint:
 
     @property
     def metric(self) -> tuple[str, float] | None:
-        """Name and value of the metric that picked this checkpoint; None when nothing did."""
+        """The name and value of the metric that picked this checkpoint; None where none did."""
         if self.monitor is None or self.monitor not in self.metrics:
             return None
         return self.monitor, self.metrics[self.monitor]
@@ -72,11 +72,7 @@ class Checkpoint:
 
 
 def require_vocabulary(data: DataSpec, trained: DataSpec) -> None:
-    """Refuses data whose ids mean other words than those a model was trained on.
-
-    Args:
-        data: the data at hand.
-        trained: the data as a checkpoint knows it.
+    """Refuses data with another vocabulary than that of the data that a model was trained on.
 
     Raises:
         CheckpointError: the vocabularies differ.
@@ -92,12 +88,12 @@ def require_vocabulary(data: DataSpec, trained: DataSpec) -> None:
 def contents(
     config: Mapping[str, Any], spec: DataSpec, metrics: Mapping[str, Tensor | float] | None = None
 ) -> dict[str, Any]:
-    """What belongs under the key `zoo` of a checkpoint.
+    """The entry `zoo` of a checkpoint.
 
     Args:
         config: the resolved configuration in plain containers.
-        spec: the data as the model knows it.
-        metrics: what is known at this moment (`trainer.callback_metrics`); the validation's are kept.
+        spec: the data.
+        metrics: `trainer.callback_metrics`, of which those of the validation are kept.
     """
     return {
         "format": FORMAT,
@@ -116,16 +112,14 @@ def _own_version() -> str:
 
 
 def find_checkpoint(run: str | Path) -> Path:
-    """The checkpoint file that a run's folder or a path to a file means.
-
-    A folder means its best checkpoint and nothing else: other weights must be asked for by their file.
+    """The path of a checkpoint file, or of the best checkpoint in a run's folder.
 
     Raises:
         CheckpointError: there is none; the message says what is there.
     """
     path = Path(run).expanduser()
     if path.is_dir():
-        if (path / BEST).exists():  # what is no file is named as such when it is read
+        if (path / BEST).exists():
             return path / BEST
         others = sorted(str(file.relative_to(path)) for file in path.rglob("*.ckpt"))
         found = f"it has {', '.join(others)}: name the file to use it" if others else "it has none at all"
@@ -149,24 +143,21 @@ def nearest(path: Path) -> str:
 
 
 def read_checkpoint(run: str | Path) -> Checkpoint:
-    """Reads a checkpoint without running any code from it.
-
-    Args:
-        run: a run's folder (meaning its best checkpoint) or a checkpoint file.
+    """Reads a checkpoint file, or the best checkpoint of a run's folder, without running code from it.
 
     Raises:
-        CheckpointError: it is missing, damaged, holds more than tensors and plain containers, was not written
-            by this project, has another format, or has weights that are not finite.
+        CheckpointError: it is missing or damaged, holds more than tensors and plain containers, was not
+            written by this project, has another format, or has weights that are not finite.
     """
     path = find_checkpoint(run)
     return _understood(path, _load(path))
 
 
 def read_last(path: Path) -> Checkpoint:
-    """Reads a checkpoint that a training is to go on from.
+    """Reads a checkpoint to resume a training from.
 
     Raises:
-        CheckpointError: as `read_checkpoint`, or it does not hold all that a training needs.
+        CheckpointError: see `read_checkpoint`; or it lacks something that a training needs.
     """
     loaded = _load(path)
     checkpoint = _understood(path, loaded)
@@ -205,12 +196,12 @@ def _understood(path: Path, loaded: Any) -> Checkpoint:
 
 
 def strip_optimizer(path: Path) -> None:
-    """Rewrites a checkpoint without what only training needs."""
+    """Rewrites a checkpoint without the state that only training needs."""
     loaded = _load(Path(path))
     for key in _TRAINING_ONLY:
         loaded.pop(key, None)
     for state in loaded["callbacks"].values():
-        state.pop("kept", None)  # what the mean of checkpoints was made of
+        state.pop("kept", None)  # the weights that `CheckpointAveraging` averages
     AtomicIO().save_checkpoint(loaded, path)
 
 
@@ -231,7 +222,7 @@ def _finite(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def _is_weight(weight: Any) -> bool:
-    """Also counts, such as those of an average."""
+    """Whether it is a tensor of floating-point numbers, or of counts."""
     usual = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64)
     return isinstance(weight, Tensor) and weight.dtype in usual
 
@@ -253,7 +244,7 @@ def _load(path: Path) -> Any:
     try:
         _check_archive(path)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # about files that are refused in the next moment
+            warnings.simplefilter("ignore")  # about files that torch then refuses
             loaded = torch.load(path, map_location="cpu", weights_only=True)
     except CheckpointError:
         raise

@@ -1,4 +1,4 @@
-"""What a checkpoint file may hold: values that the file itself has, as torch writes them."""
+"""What a checkpoint file may hold: ordinary tensors, stored as torch writes them."""
 
 import zipfile
 from pathlib import Path
@@ -10,12 +10,12 @@ from zoo.core.reading import leaves
 
 
 def damage(path: Path) -> str | None:
-    """What is wrong with a checkpoint's archive, found without unpacking more than the file's own size.
+    """A checkpoint's damage, or None, found without unpacking more than the file's size.
 
-    Checksums are compared, as torch does not: a flipped bit would be another weight.
+    Unlike torch it compares checksums: a flipped bit would be another weight.
 
     Raises:
-        zipfile.BadZipFile: it is no archive.
+        zipfile.BadZipFile: the file is no archive.
     """
     with zipfile.ZipFile(path) as archive:
         entries = archive.infolist()
@@ -28,10 +28,10 @@ def damage(path: Path) -> str | None:
 
 
 def require_usable(loaded: Any) -> None:
-    """Refuses tensors of other kinds than weights and states are, and containers without an end.
+    """Refuses tensors of unusual kinds, and containers that contain themselves.
 
     Raises:
-        ValueError: says what there is.
+        ValueError: says what was found.
     """
     for leaf in leaves(loaded):
         if isinstance(leaf, Tensor) and (kind := _unusable(leaf)):

@@ -1,4 +1,4 @@
-"""How Lightning writes and reads checkpoint files in this project."""
+"""How Lightning writes and reads checkpoint files."""
 
 import os
 from collections.abc import Callable
@@ -12,10 +12,10 @@ from zoo.core.files import whole_file
 
 
 class AtomicIO(TorchCheckpointIO):
-    """Checkpoints that are whole or not there, and that run no code when they are read.
+    """Writes whole checkpoints or none, and reads them without running code.
 
-    Lightning's own writer makes its temporary file in the system's temporary folder; when that lies on
-    another disk, the last step is a copy onto the final name, and a kill in between leaves half a checkpoint.
+    Lightning's own writer uses the system's temporary folder: where that lies on another disk, a kill can
+    leave half a checkpoint.
     """
 
     def save_checkpoint(
@@ -24,7 +24,7 @@ class AtomicIO(TorchCheckpointIO):
         """Writes beside the target, flushes to the disk, and renames.
 
         Raises:
-            DiskFull: there is no space for it; the last good one is still there.
+            DiskFull: there is no space; the previous checkpoint is still there.
         """
         if storage_options is not None:
             raise TypeError("storage_options are not supported: checkpoints are local files")
@@ -32,10 +32,10 @@ class AtomicIO(TorchCheckpointIO):
             torch.save(checkpoint, file)
 
     def remove_checkpoint(self, path: str | Path) -> None:
-        """Removes one file. Lightning's own would remove a whole folder, or something on another machine.
+        """Removes one file; Lightning's own would also remove a folder, or something on another machine.
 
         Raises:
-            ValueError: it is something else than a file here.
+            ValueError: it is no local file.
         """
         file = Path(path)
         if file.is_file() and not file.is_symlink():

@@ -1,7 +1,7 @@
-"""What last.ckpt holds of a training: checked before anything goes on with it.
+"""The check of last.ckpt before a training resumes from it.
 
-A run's folder may come from anyone, and Lightning believes what a checkpoint says: it would go on without an
-optimiser's state, or remove whatever folder stands where a worse checkpoint should be.
+A run's folder may come from anyone, and Lightning trusts a checkpoint: it would resume without an optimiser's
+state, or remove any folder that the checkpoint calls a worse checkpoint.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 KEY = "resume"
-"""Under which a checkpoint keeps what a resumed run needs beyond Lightning's own state."""
+"""The key of what a resumed run needs beyond Lightning's state."""
 
 _LOOPS = (
     *("epoch_progress", "epoch_loop.batch_progress", "epoch_loop.val_loop.batch_progress"),
@@ -19,13 +19,10 @@ _PATHS = ("best_model_path", "kth_best_model_path", "last_model_path")
 
 
 def require_progress(loaded: Mapping[str, Any]) -> None:
-    """Refuses a checkpoint that no training can go on from.
-
-    Args:
-        loaded: the file's content.
+    """Refuses the content of a checkpoint from which no training can resume.
 
     Raises:
-        ValueError: says what is wrong with it.
+        ValueError: says what is wrong.
     """
     resumed = _mapping(loaded, KEY)
     if type(resumed.get("fitted")) is not bool:
@@ -59,7 +56,7 @@ def require_progress(loaded: Mapping[str, Any]) -> None:
 
 
 def _checkpoints(name: str, state: Mapping[str, Any]) -> Iterator[str]:
-    """Every file that a callback believes to be its own."""
+    """The files that a callback would replace."""
     best = state.get("best_k_models")
     paths = [*(state.get(key) for key in _PATHS), *(best if isinstance(best, Mapping) else [None])]
     for path in (state["dirpath"], *paths):
@@ -69,7 +66,7 @@ def _checkpoints(name: str, state: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _short(name: str) -> str:
-    """A callback's class, without the settings that Lightning tells several apart by."""
+    """A callback's class, without the settings in its state key."""
     return name.partition("{")[0]
 
 

@@ -1,4 +1,4 @@
-"""Learning rates over the steps of a training. Each scales the optimiser's `lr`, which is the highest."""
+"""Learning rates over the steps of a training; each scales the optimiser's `lr`, the highest rate."""
 
 import math
 
@@ -7,11 +7,11 @@ from torch.optim.lr_scheduler import LambdaLR
 
 
 class WarmupConstant(LambdaLR):
-    """Rises linearly, then stays.
+    """Rises linearly, then stays constant.
 
     Args:
-        optimizer: its `lr` is the rate that stays.
-        warmup_steps: steps until then; 0 begins there.
+        optimizer: its `lr` is the constant rate.
+        warmup_steps: the steps of the rise, which may be 0.
 
     Raises:
         ValueError: the number of steps is negative.
@@ -21,14 +21,11 @@ class WarmupConstant(LambdaLR):
         if warmup_steps < 0:
             raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
 
-        def share(done: int) -> float:
-            return 1.0 if warmup_steps == 0 else min(1.0, (done + 1) / warmup_steps)
-
-        super().__init__(optimizer, share)
+        super().__init__(optimizer, lambda done: min(1.0, (done + 1) / max(1, warmup_steps)))
 
 
 class WarmupInverseSquareRoot(LambdaLR):
-    """Rises linearly, then falls with the root of the step: `lr * min(t / w, sqrt(w / t))` at t = 1, 2, ...
+    """`lr * min(t / w, sqrt(w / t))` at t = 1, 2, ...: rises linearly, then falls with the root of the step.
 
     Args:
         optimizer: its `lr` is the rate at step w.
@@ -42,10 +39,10 @@ class WarmupInverseSquareRoot(LambdaLR):
         if warmup_steps < 1:
             raise ValueError(f"warmup_steps must be at least 1, got {warmup_steps}")
         self.warmup_steps = warmup_steps
-        super().__init__(optimizer, self.share)
+        super().__init__(optimizer, self.factor)
 
-    def share(self, done: int) -> float:
-        """Of the optimiser's `lr`, after that many steps."""
+    def factor(self, done: int) -> float:
+        """The factor of the optimiser's `lr` after that many steps."""
         step = done + 1
         return min(step / self.warmup_steps, math.sqrt(self.warmup_steps / step))
 
@@ -53,12 +50,12 @@ class WarmupInverseSquareRoot(LambdaLR):
 class Vaswani(WarmupInverseSquareRoot):
     """`lr * d^-0.5 * min(t^-0.5, t * w^-1.5)` at t = 1, 2, ... (Vaswani et al. 2017, section 5.3, eq. 3).
 
-    `WarmupInverseSquareRoot` with a highest rate of `(d w)^-0.5`, so that large models learn more slowly.
+    `WarmupInverseSquareRoot` with a highest rate of `(d w)^-0.5`.
 
     Args:
-        optimizer: its `lr` scales the rate; the paper has 1.
-        model_size: d, the model's size.
-        warmup_steps: w; the paper has 4,000.
+        optimizer: its `lr` scales the rate; 1 in the paper.
+        model_size: d.
+        warmup_steps: w; 4,000 in the paper.
 
     Raises:
         ValueError: a number is below 1.
@@ -70,23 +67,23 @@ class Vaswani(WarmupInverseSquareRoot):
         self.model_size = model_size
         super().__init__(optimizer, warmup_steps=warmup_steps)
 
-    def share(self, done: int) -> float:
+    def factor(self, done: int) -> float:
         """See `WarmupInverseSquareRoot`."""
-        return super().share(done) / math.sqrt(self.model_size * self.warmup_steps)
+        return super().factor(done) / math.sqrt(self.model_size * self.warmup_steps)
 
 
 class WarmupCosine(LambdaLR):
     """Rises linearly, then falls along half a cosine (Loshchilov & Hutter 2017, without restarts).
 
-    It would be zero at the step behind the last one, so that the last one still learns.
+    It would be zero one step after the last.
 
     Args:
         optimizer: its `lr` is the highest rate.
-        warmup_steps: steps until the highest rate; 0 begins there.
+        warmup_steps: the steps of the rise, which may be 0.
         total_steps: all steps of the training.
 
     Raises:
-        ValueError: the number of steps is negative, or nothing is left after the warm-up.
+        ValueError: warmup_steps is negative, or total_steps does not exceed it.
     """
 
     def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
@@ -99,11 +96,11 @@ class WarmupCosine(LambdaLR):
             )
         highest = max(1, warmup_steps)
 
-        def share(done: int) -> float:
+        def factor(done: int) -> float:
             step = done + 1
             if step < highest:
                 return step / highest
             progress = min(1.0, (step - highest) / (total_steps + 1 - highest))
             return 0.5 * (1.0 + math.cos(math.pi * progress))
 
-        super().__init__(optimizer, share)
+        super().__init__(optimizer, factor)

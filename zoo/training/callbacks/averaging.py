@@ -1,4 +1,4 @@
-"""The mean of the last checkpoints is what is validated, kept and tested."""
+"""Averaging of checkpoints (Vaswani et al. 2017, section 6.1)."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,17 +14,13 @@ _KEY = "trained_weights"
 
 
 class CheckpointAveraging(Callback):
-    """Averages the weights of the last validations (Vaswani et al. 2017, section 6.1: the last 5, or 20).
+    """Validates, keeps and tests the mean of the weights at the last validations; the paper takes 5 or 20.
 
-    Every validation sees the mean of the weights that this one and the ones before it found, and the best
-    checkpoint has it; training goes on with its own. Thus what is tested was validated, and a mean with
-    weights too old to help is not chosen. The paper averages checkpoints that were written every ten minutes:
-    here the time between two is that between two validations.
-
-    `last.ckpt` grows by the averaged weights, best.ckpt holds the mean alone in the end.
+    Training goes on with its own weights. The paper averages checkpoints that were written every ten minutes.
+    `last.ckpt` holds all averaged weights, the final best.ckpt the mean alone.
 
     Args:
-        checkpoints: how many are averaged, at least 2; fewer as long as there are not so many.
+        checkpoints: how many are averaged, at least 2; fewer while there are not so many.
 
     Raises:
         ValueError: there is nothing to average.
@@ -39,31 +35,30 @@ class CheckpointAveraging(Callback):
         self._trained: Weights | None = None  # while the mean is in the model's place
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Puts the mean into the model."""
+        """Loads the mean into the model."""
         if trainer.state.fn != "fit" or trainer.sanity_checking:
             return
-        # In the host's memory, where those of a checkpoint are, too: a GPU has better uses for its own.
         self._trained = _copied(pl_module.state_dict(keep_vars=True))
-        self._kept[trainer.global_step] = self._trained  # a validation that is done again counts once
+        self._kept[trainer.global_step] = self._trained  # a repeated validation counts once
         for step in sorted(self._kept)[: -self.checkpoints]:
             del self._kept[step]
         self._mean = _mean(list(self._kept.values()))
         pl_module.load_state_dict(self._mean)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Gives the model its own weights back."""
+        """Loads the model's own weights again."""
         if self._trained is not None:
             pl_module.load_state_dict(self._trained)
             self._trained = None
 
     def on_train_batch_start(self, *_: object) -> None:
-        """From now on a checkpoint is not of the last validation."""
+        """From now on a checkpoint belongs to no validation."""
         self._mean = None
 
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """A validation's checkpoint has the mean, and beside it what training goes on with."""
+        """A validation's checkpoint has the mean, and beside it the weights to go on with."""
         if self._mean is not None:
             checkpoint[_KEY] = _copied(self._trained or pl_module.state_dict(keep_vars=True))
             checkpoint["state_dict"] = self._mean
@@ -76,21 +71,21 @@ class CheckpointAveraging(Callback):
             pl_module.load_state_dict(checkpoint[_KEY])
 
     def state_dict(self) -> dict[str, Any]:
-        """The weights that the next mean consists of."""
+        """The weights of the next mean."""
         return {"kept": self._kept}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes them back."""
+        """Restores them."""
         self._kept = dict(state_dict["kept"])
 
 
 def _copied(weights: Weights) -> Weights:
-    """In the host's memory."""
+    """A copy in the host's memory."""
     return _each_once(weights, lambda name: weights[name].detach().to("cpu", copy=True))
 
 
 def _mean(weights: list[Weights]) -> Weights:
-    """Of numbers; what counts something is the newest."""
+    """The mean of floating-point weights, and the newest of counts."""
     newest = weights[-1]
 
     def mean(name: str) -> Tensor:
@@ -101,7 +96,7 @@ def _mean(weights: list[Weights]) -> Weights:
 
 
 def _each_once(weights: Weights, make: Callable[[str], Tensor]) -> Weights:
-    """`make` for each name; those of one tensor, as tied embeddings have it, share what is made of it."""
+    """`make` for each name, called once for names that share a tensor, such as tied embeddings."""
     made: dict[int, Tensor] = {}
     for name, value in weights.items():
         if id(value) not in made:

@@ -14,29 +14,27 @@ from zoo.training.callbacks.monitored import SeenMetrics, Unchanged
 log = logging.getLogger(__name__)
 
 _EARLY = 3
-"""Validations after which a monitor that has not changed is said, while the training can still be stopped."""
+"""Validations after which a monitor that has not changed is warned of, in time to stop the training."""
 
 
 class BestCheckpoint(ModelCheckpoint):
     """Keeps the checkpoint of the best validation; of equally good ones the newest.
 
-    Lightning keeps the oldest. That is the least trained model of all wherever the monitored metric cannot
-    tell them apart: BLEU is 0 as long as no four words in a row are right, so for sentences of two words
-    always. Such a metric is also said in the log, with one that can. Arguments are Lightning's.
+    Lightning keeps the oldest, which is the least trained model where the metric never changes. (BLEU is 0
+    until four words in a row are right.) The log warns of such a metric. Arguments are Lightning's.
 
     Attributes:
-        unchanged: what to say of a monitor that never changed in the training; None of one that did.
+        unchanged: describes a monitor that never changed; None for one that did.
     """
 
     unchanged: Unchanged | None = None
-    _said_early = False
 
     @cached_property
     def _seen(self) -> SeenMetrics:
         return SeenMetrics()
 
     def check_monitor_top_k(self, trainer: pl.Trainer, current: Tensor | None = None) -> bool:
-        """Whether a validation is among the best: also when it equals the worst of those."""
+        """Whether a validation is among the best, or equals the worst of them."""
         better = super().check_monitor_top_k(trainer, current)
         if better or current is None or self.save_top_k == 0:
             return better
@@ -44,33 +42,29 @@ class BestCheckpoint(ModelCheckpoint):
         return bool(trainer.strategy.reduce_boolean_decision(equal))
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Saves the checkpoint if it is the best, and says early that the monitor does not change."""
+        """Saves the checkpoint if it is the best, and warns early of a monitor that does not change."""
         if trainer.state.fn == "fit" and not trainer.sanity_checking and self.monitor is not None:
             self._look(trainer, pl_module, self.monitor)
         super().on_validation_end(trainer, pl_module)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Says at the end that the monitor never changed, and which checkpoint was kept for that."""
+        """Warns of a monitor that never changed."""
         super().on_train_end(trainer, pl_module)
         self._judge(pl_module)  # a resumed run may have nothing left to do but this
-        if self.unchanged and self._said_early:
-            metric, _, validations, instead = self.unchanged
-            kept = "%s was the same to the end, at %d validations: the newest checkpoint was kept; take %s"
-            log.warning(kept, metric, validations, f"task.monitor={instead}")
-        elif self.unchanged:
+        if self.unchanged:
             log.warning("%s; the newest checkpoint was kept", self.unchanged)
 
     def state_dict(self) -> dict[str, Any]:
-        """Lightning's, and what was seen of the metrics."""
+        """Lightning's state, and which metrics have changed."""
         return {**super().state_dict(), "seen": self._seen.state_dict()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Takes them back."""
+        """Restores them."""
         super().load_state_dict(state_dict)
         self._seen.load_state_dict(state_dict["seen"])
 
     def _look(self, trainer: pl.Trainer, pl_module: pl.LightningModule, monitor: str) -> None:
-        """Takes note of a validation's metrics."""
+        """Records a validation's metrics."""
         before = self._seen.validations
         values = trainer.callback_metrics.items()
         self._seen.add(
@@ -78,7 +72,6 @@ class BestCheckpoint(ModelCheckpoint):
         )
         self._judge(pl_module)
         if self.unchanged and self.unchanged.instead and before < self._seen.validations == _EARLY:
-            self._said_early = True
             log.warning("%s%s", self.unchanged, _also_watched_by(trainer, monitor))
 
     def _judge(self, pl_module: pl.LightningModule) -> None:
@@ -87,7 +80,7 @@ class BestCheckpoint(ModelCheckpoint):
 
 
 def _also_watched_by(trainer: pl.Trainer, monitor: str) -> str:
-    """What else waits for the monitor to improve, as the end of a sentence."""
+    """What else waits for the monitor to improve, as the end of the warning."""
     waiting = []
     if any(isinstance(one.scheduler, ReduceLROnPlateau) for one in trainer.lr_scheduler_configs):
         waiting.append("the schedule lowers the learning rate")

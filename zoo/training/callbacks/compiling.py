@@ -1,4 +1,4 @@
-"""Compiles the network of a training, and says what that took."""
+"""Compiles the network for a training, and logs how long that took."""
 
 import logging
 from collections import Counter
@@ -12,17 +12,17 @@ log = logging.getLogger(__name__)
 
 
 class Compiling(Callback):
-    """Lets the network be compiled while it trains; tests and predictions run it as it is."""
+    """Compiles the network while it trains; tests and predictions run it uncompiled."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Before a training: what is compiled then is compiled by its first steps."""
+        """Marks the network's methods, which the first steps compile."""
         if stage == "fit":
             compile_in_place(pl_module.network)  # type: ignore[arg-type]
             if trainer.is_global_zero:
                 log.info("the network is compiled by the first steps, which take up to minutes for that")
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Says how much was compiled, and why more than once."""
+        """Logs the compilations, and the reasons of repeated ones."""
         if not trainer.is_global_zero:
             return
         done = [one for one in compilations() if not one.refused]
@@ -36,7 +36,7 @@ class Compiling(Callback):
         for refused in compilations():
             if refused.refused:
                 log.warning(
-                    "compile: %s was compiled %d times, and then no more: it runs as it is wherever something"
-                    " is again not as it was. Last that was: %s",
+                    "compile: %s was compiled %d times and no more: where something has changed again, it"
+                    " runs uncompiled. The last change was: %s",
                     *(refused.method, times[refused.method], refused.changed),
                 )

@@ -1,4 +1,4 @@
-"""Stops a run whose numbers are no longer numbers, before it saves them."""
+"""Stops a run whose loss or weights are no longer finite, before it saves them."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -16,17 +16,17 @@ _SHOWN = 20
 
 
 class Diverged(RuntimeError):
-    """The loss or the weights became NaN, infinite, or absurdly large.
+    """The loss or the weights became NaN, infinite or too large.
 
     Attributes:
         step: the training step after which this was so.
-        items: positions in the data of the batch of that step.
+        items: the numbers of the items of that step's batch.
     """
 
-    def __init__(self, what: str, step: int, items: Sequence[int] = ()) -> None:
+    def __init__(self, what: str, step: int, items: Sequence[int] = (), noun: str = "items") -> None:
         shown = ", ".join(str(item) for item in items[:_SHOWN])
         more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-        batch = f", on the batch of training items {shown}{more}" if items else ""
+        batch = f", on the batch of training {noun} {shown}{more}" if items else ""
         super().__init__(
             f"training diverged: {what} at step {step}{batch}; the last checkpoint is from before. "
             "Try a lower learning rate, a longer warm-up or tighter gradient clipping"
@@ -35,21 +35,24 @@ class Diverged(RuntimeError):
 
 
 class _Flag(NamedTuple):
+    """A loss that is being copied to the host, which has happened when `copied` has."""
+
     step: int
     loss: Tensor
     items: Tensor | None
+    noun: str
     copied: torch.cuda.Event | None
 
 
 class DivergenceGuard(Callback):
-    """Raises `Diverged` within one step, and lets no checkpoint be written of a state that is not finite.
+    """Raises `Diverged` within one step, and prevents checkpoints of a state that is not finite.
 
-    The loss is copied without waiting and looked at one step later, when it has long arrived, so that the
-    device never waits for the host. Before a validation or a checkpoint it is looked at at once. Several
-    processes look at the mean of their losses, and then no message names items.
+    The loss is copied without waiting and checked one step later, so that the device never waits for the
+    host; before a validation or a checkpoint it is checked at once. Several processes check the mean of
+    their losses, and the message names no items.
 
     Args:
-        largest_loss: anything beyond counts as diverged, too.
+        largest_loss: a larger loss has diverged, too.
 
     Raises:
         ValueError: the largest loss is not positive.
@@ -61,9 +64,10 @@ class DivergenceGuard(Callback):
         self._largest_loss = largest_loss
         self._flag: _Flag | None = None
         self._items: Tensor | None = None
+        self._noun = "items"
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Forgets another fit's flag."""
+        """Drops the state of another fit."""
         self._flag = self._items = None
 
     def on_train_batch_end(
@@ -74,46 +78,47 @@ class DivergenceGuard(Callback):
         batch: Batch,
         batch_idx: int,
     ) -> None:
-        """Looks at the previous step's loss and notes this step's."""
+        """Checks the previous step's loss and begins to copy this step's."""
         previous, self._items = self._flag, batch.index
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
-        if loss is not None and trainer.world_size > 1:  # all end together, whoever's loss it was
+        if loss is not None and trainer.world_size > 1:  # so that all processes end together
             loss = trainer.strategy.reduce(loss.detach().clone(), reduce_op="mean")
             self._items = None
-        self._flag = None if loss is None else _raise_flag(loss, self._items, trainer.global_step)
+        self._noun = getattr(pl_module, "noun", "items")
+        self._flag = None if loss is None else _raise_flag(loss, self._items, trainer.global_step, self._noun)
         _read(previous, self._largest_loss)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Saves the time of validating NaNs."""
+        """Checks the last step before a validation."""
         self._read_now()
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """The last step has no step after it."""
+        """Checks the last step, which has no step after it."""
         self._read_now()
 
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Refuses to save what is not finite: a finite loss can still have had a NaN gradient."""
+        """Refuses to save weights that are not finite: a finite loss can have a NaN gradient."""
         self._read_now()
         weights = [value for value in checkpoint["state_dict"].values() if value.is_floating_point()]
         if not all(weight.isfinite().all() for weight in weights):
             items = [] if self._items is None else self._items.tolist()
-            raise Diverged("weights are not finite", trainer.global_step, items)
+            raise Diverged("weights are not finite", trainer.global_step, items, self._noun)
 
     def _read_now(self) -> None:
         flag, self._flag = self._flag, None
         _read(flag, self._largest_loss)
 
 
-def _raise_flag(loss: Tensor, items: Tensor | None, step: int) -> _Flag:
+def _raise_flag(loss: Tensor, items: Tensor | None, step: int, noun: str = "items") -> _Flag:
     loss = loss.detach().float().sum()
     copied = None
     if loss.is_cuda:
-        loss = loss.to("cpu", non_blocking=True)  # into pinned memory: valid once the event has happened
+        loss = loss.to("cpu", non_blocking=True)  # into pinned memory
         copied = torch.cuda.Event()
         copied.record()
-    return _Flag(step, loss, items, copied)
+    return _Flag(step, loss, items, noun, copied)
 
 
 def _read(flag: _Flag | None, largest_loss: float) -> None:
@@ -123,7 +128,7 @@ def _read(flag: _Flag | None, largest_loss: float) -> None:
         flag.copied.synchronize()
     loss, items = float(flag.loss), [] if flag.items is None else flag.items.tolist()
     if not math.isfinite(loss):
-        raise Diverged("the loss is not finite", flag.step, items)
+        raise Diverged("the loss is not finite", flag.step, items, flag.noun)
     if abs(loss) > largest_loss:
         what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
-        raise Diverged(what, flag.step, items)
+        raise Diverged(what, flag.step, items, flag.noun)

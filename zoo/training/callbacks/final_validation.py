@@ -1,26 +1,23 @@
-"""No training ends without a validation."""
+"""A validation at the end of every training."""
 
 import lightning.pytorch as pl
 from lightning.pytorch import Callback
 
 
 class FinalValidation(Callback):
-    """Validates after the last step of a budget in steps, epochs or time, whether one is due by then or not.
-
-    Lightning would just stop there, within an epoch or behind one that is not to be validated.
-    """
+    """Validates after the last step of a budget in steps, epochs or time, where Lightning would just stop."""
 
     def setup(self, trainer: pl.Trainer, pl_module: pl.LightningModule, stage: str) -> None:
-        """Goes behind the trainer's clock, so that the step which is over time is known to be the last."""
+        """Moves behind the trainer's timer, so that the step at which time is up is known to be the last."""
         # A new list: the trainer is going through the old one.
         others = [one for one in trainer.callbacks if one is not self]  # type: ignore[attr-defined]
         trainer.callbacks = [*others, self]  # type: ignore[attr-defined]  # it is there, but not declared
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Refuses an interval that is longer than an epoch, which Lightning would, with other advice.
+        """Refuses an interval that is longer than an epoch.
 
         Raises:
-            ValueError: validations are counted within each epoch, and none has enough batches.
+            ValueError: intervals are counted within each epoch, and an epoch has fewer batches.
         """
         interval, limit = trainer.val_check_interval, trainer.limit_train_batches
         if not isinstance(interval, int) or trainer.check_val_every_n_epoch is None:
@@ -31,11 +28,11 @@ class FinalValidation(Callback):
             raise ValueError(f"trainer.val_check_interval: {longer_than_epoch(interval, batches)}")
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """A run that was left in the validation behind its last epoch finds it due again."""
+        """For a run that was stopped in the validation after its last epoch."""
         self._validate_behind_last_batch(trainer)
 
     def on_train_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
-        """Asks for a validation behind the last step."""
+        """Requests a validation after the last step."""
         if trainer.global_step == trainer.max_steps:
             trainer.should_stop = True  # which implies a validation first
         if trainer.should_stop and trainer.fit_loop._can_stop_early:
@@ -44,7 +41,7 @@ class FinalValidation(Callback):
 
     @staticmethod
     def _validate_behind_last_batch(trainer: pl.Trainer) -> None:
-        """Of the last epoch, wherever it is validated besides."""
+        """Requests a validation after the last batch of the last epoch."""
         if trainer.current_epoch + 1 == trainer.max_epochs:
             _validate_every_epoch(trainer)
             if trainer.is_last_batch:
@@ -57,7 +54,7 @@ def _validate_every_epoch(trainer: pl.Trainer) -> None:
 
 
 def longer_than_epoch(interval: int, batches: int) -> str:
-    """What is said of `trainer.val_check_interval` where an epoch has fewer batches."""
+    """The message for a `trainer.val_check_interval` that is longer than an epoch."""
     return (
         f"{interval} batches between validations are counted within an epoch, which has {batches}: take at "
         f"most {batches}, or trainer.check_val_every_n_epoch=null, which counts them across epochs"

@@ -1,4 +1,4 @@
-"""The checkpoint from which a stopped run goes on as if nothing had happened."""
+"""The checkpoint from which a stopped run resumes, to the last bit."""
 
 import logging
 import os
@@ -18,15 +18,15 @@ log = logging.getLogger(__name__)
 
 
 class LastCheckpoint(Callback):
-    """Writes last.ckpt now and then, when asked to stop, and at the end of the fit.
+    """Writes last.ckpt periodically, when asked to stop, and at the end of the fit.
 
-    It is written between two steps, when all that belongs to the last one has happened, or in a validation,
-    as of its beginning: a resumed run does that validation again. So an interrupted and an uninterrupted run
-    pass through the same states. Nothing is saved while gradients are being accumulated over batches.
+    It is written between two steps, or in a validation as of its beginning: a resumed run repeats that
+    validation. So an interrupted and an uninterrupted run pass through the same states. Nothing is saved
+    while gradients are being accumulated.
 
-    Being asked to stop (`PREEMPTION`) ends the fit within a step. A validation is left, too, but not the last
-    one of a fit, which a resumed run would not come back to; and under several processes, which need not have
-    equally many batches to validate, none is.
+    A request to stop (`PREEMPTION`) ends the fit within a step. It also ends a validation, except the last of
+    a fit, to which a resumed run would not return, and those of several processes, whose numbers of batches
+    may differ.
 
     Args:
         folder: the run's folder.
@@ -52,22 +52,19 @@ class LastCheckpoint(Callback):
         self._loaded: dict[str, Any] | None = None
         self._resumed: dict[str, Any] | None = None
 
-    # Going on
+    # Resuming
 
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Keeps what Lightning does not, for the fit that is about to start.
-
-        A run's folder may have been moved since: Lightning would forget what it knows of the best checkpoint.
-        """
+        """Keeps what Lightning does not, and corrects paths where the run's folder has moved."""
         self._loaded = checkpoint.get(KEY)
         for state in checkpoint["callbacks"].values():
             if "dirpath" in state:
                 _move(state, Path(state["dirpath"]), self.path.parent)
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes back what was logged since the checkpoint; a fit that had ended is not begun again."""
+        """Removes what was logged since the checkpoint; a fit that had ended is not begun again."""
         self._resumed, self._loaded = self._loaded, None
         self._fitted = False
         if self._resumed is None:
@@ -81,20 +78,20 @@ class LastCheckpoint(Callback):
             trainer.should_stop = True
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """From now on a signal waits for the end of the step."""
+        """From now on a request to stop waits for the end of the step."""
         if self._resumed is not None:
-            # The batch that was ready when this was saved will be so once more. Until then Lightning asks by
-            # this count whether a validation has just been, and would take the one to come for that.
+            # The batch that was ready when this was saved will be counted again. Until then Lightning would
+            # conclude from this count that the next validation has just happened.
             trainer.fit_loop.epoch_loop.batch_progress.total.ready = self._resumed["batches"]
         PREEMPTION.install()
         PREEMPTION.deferred = True
         self._saved_at, self._saved_step = time.monotonic(), trainer.global_step
 
     def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
-        """Between two steps: saves when it is due, and leaves when asked to stop."""
+        """Between two steps: saves where it is due, and stops where that was requested."""
         loop = trainer.fit_loop.epoch_loop
         if self._resumed is not None:
-            # Lightning's own count is one off, depending on where it thinks that it was stopped.
+            # Lightning's own count may be off by one.
             loop._batches_that_stepped = self._resumed["logged_steps"]
             _went_on(trainer)
             self._resumed = None
@@ -107,11 +104,11 @@ class LastCheckpoint(Callback):
             raise Preempted(number)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """What is saved from now on is the state before this validation."""
+        """From now on the state before this validation is saved."""
         self._validating = not trainer.sanity_checking
 
     def on_validation_batch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
-        """Leaves a long validation when asked to stop."""
+        """Ends a validation where that was requested."""
         number = PREEMPTION.received
         if number is None or not self._validating or trainer.should_stop or trainer.world_size > 1:
             return
@@ -121,13 +118,13 @@ class LastCheckpoint(Callback):
         raise Preempted(number)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """The validation counts as done."""
+        """The validation is done."""
         self._validating = False
         if self._resumed is not None and not trainer.sanity_checking:
             _went_on(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Saves the end of the fit: what is left to do begins with it."""
+        """Saves the end of the fit."""
         self._fitted = True
         self._save(trainer)
         PREEMPTION.deferred = False
@@ -135,7 +132,7 @@ class LastCheckpoint(Callback):
             raise Preempted(PREEMPTION.received)
 
     def on_test_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """A test is not resumed but done again: it is left at once."""
+        """A test is not resumed but repeated, so a request to stop ends it at once."""
         PREEMPTION.install()
 
     # Saving
@@ -143,28 +140,28 @@ class LastCheckpoint(Callback):
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Adds what a resumed run needs beyond Lightning's own state."""
+        """Adds what a resumed run needs beyond Lightning's state."""
         if not self._saving:
             return
         loops = checkpoint["loops"]["fit_loop"]
         if self._validating:
-            # "In the middle of the validation, at its first batch": Lightning goes back and begins it.
+            # "In the validation, at its first batch": Lightning then begins the validation anew.
             counts = {"ready": 1, "started": 1, "processed": 0, "completed": 0}
             loops["epoch_loop.val_loop.batch_progress"] |= {"total": dict(counts), "current": dict(counts)}
         elif not self._fitted:
-            # What is said of the batch to come is said again when the resumed run takes it.
+            # The resumed run finds out anew whether the next batch is the last.
             loops["epoch_loop.batch_progress"]["is_last_batch"] = False
         loop = trainer.fit_loop.epoch_loop
         checkpoint[KEY] = {
             "fitted": self._fitted,
             "batches": loop.batch_progress.total.completed,
-            # Counted after a validation that belongs to a step.
+            # A step is counted after its validation.
             "logged_steps": loop._batches_that_stepped + self._validating,
             "metrics_size": self._flushed_metrics(),
         }
 
     def _flushed_metrics(self) -> int:
-        """Bytes of metrics.csv, which must be on the disk before a checkpoint that builds on them."""
+        """The size of metrics.csv in bytes, which are on the disk before the checkpoint."""
         if not self._metrics.exists():
             return 0
         with self._metrics.open("rb") as file:
@@ -187,7 +184,7 @@ class LastCheckpoint(Callback):
 
     @staticmethod
     def _agree(trainer: pl.Trainer, due: bool, number: int) -> tuple[bool, int]:
-        """Several processes save and leave together, as soon as one of them must."""
+        """Makes several processes save and stop together, as soon as one of them must."""
         if trainer.world_size == 1:
             return due, number
         asked = torch.tensor([float(due), float(number)], device=trainer.strategy.root_device)
@@ -196,16 +193,16 @@ class LastCheckpoint(Callback):
 
 
 def _went_on(trainer: pl.Trainer) -> None:
-    """Nothing is to be made up for any more, or a plateau schedule would not look at this epoch.
+    """Ends Lightning's restarting, in which a plateau schedule would skip this epoch.
 
-    Only this loop's own flag is set: with a budget in steps the property's setter turns "no" into "yes", for
-    all inner loops, too, and the next validation would begin behind the last batch of the one before.
+    Only this loop's own flag is set: with a budget in steps the property's setter turns False into True, also
+    in inner loops, and the next validation would begin behind the last batch of the one before.
     """
     trainer.fit_loop._restarting = False
 
 
 def _move(state: dict[str, Any], before: Path, now: Path) -> None:
-    """Paths in a `ModelCheckpoint`'s state that lay in one folder lie in another."""
+    """Moves paths in a `ModelCheckpoint`'s state from one folder to another."""
 
     def moved(path: str) -> str:
         inside = path and Path(path).is_relative_to(before)

@@ -1,4 +1,4 @@
-"""What to do when memory runs out."""
+"""Advice for when memory runs out."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ _CPU_ALLOCATOR = "DefaultCPUAllocator"
 
 
 class MemoryAdvice(Callback):
-    """Adds to an out-of-memory error the shape of the batch that was too large, and what makes it smaller."""
+    """Adds to an out-of-memory error the size of the batch and the settings that make it smaller."""
 
     def __init__(self) -> None:
         self._batch = "the first batch"
@@ -37,7 +37,7 @@ class MemoryAdvice(Callback):
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Says it in a note of the error itself, which is logged with it."""
+        """Adds the advice as a note, which is logged with the error."""
         if not _is_out_of_memory(exception):
             return
         data = trainer.datamodule  # type: ignore[attr-defined]
@@ -49,19 +49,18 @@ class MemoryAdvice(Callback):
         )
 
     def _remember(self, stage: str, number: int, batch: Any) -> None:
-        """Keeps what is to be said of a batch, and not the batch, which takes memory."""
-        # What advises on errors makes none itself, whatever the batch.
+        """Keeps a description of the batch, and not the batch, which takes memory."""
         self._batch = f"{stage} batch {number}: {getattr(batch, 'shape', 'of unknown size')}"
         self._keys = getattr(batch, "memory_keys", ())
 
 
 def _with_value(key: str, data: object) -> str:
-    """A setting with its value, where it is one of the data."""
+    """A setting, with its value where it is one of the data module's."""
     group, _, name = key.partition(".")
     value = getattr(data, name, None) if group == "data" else None
     return key if value is None else f"{key} (now {value})"
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    """On a CPU torch raises a plain RuntimeError that only its text tells apart."""
+    """Whether memory ran out; on a CPU only the text of torch's RuntimeError tells."""
     return isinstance(error, MemoryError | torch.OutOfMemoryError) or _CPU_ALLOCATOR in str(error)

@@ -1,11 +1,11 @@
-"""Whether the metric that picks the checkpoint tells one validation from another."""
+"""Whether the metric that picks the checkpoint changes between validations."""
 
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 SMALLEST_CHANGE = 1e-6
-"""Less is no change of a score: what COCO's tools add so that nothing is divided by 0 moves by 1e-10."""
+"""Smaller changes do not count: the constant with which COCO's tools avoid dividing by 0 moves by 1e-10."""
 
 
 class Unchanged(NamedTuple):
@@ -13,9 +13,9 @@ class Unchanged(NamedTuple):
 
     Attributes:
         metric: its name as logged.
-        value: the one value.
-        validations: how many there were.
-        instead: a metric that did change, to be monitored in its place; None when none did.
+        value: its value.
+        validations: their number.
+        instead: a metric that changed, to be monitored instead; None where none did.
     """
 
     metric: str
@@ -30,7 +30,7 @@ class Unchanged(NamedTuple):
 
 
 class SeenMetrics:
-    """Which metrics have changed from one validation of a training to another."""
+    """The metrics that have changed between validations."""
 
     def __init__(self) -> None:
         self.validations = 0
@@ -39,7 +39,7 @@ class SeenMetrics:
         self._changed: set[str] = set()
 
     def add(self, step: int, values: Mapping[str, float]) -> None:
-        """Takes a validation's metrics; a second validation of one step counts with the first."""
+        """Adds a validation's metrics; a repeated validation of one step counts once."""
         self.validations += step != self._step
         self._step = step
         for name, value in values.items():
@@ -48,11 +48,11 @@ class SeenMetrics:
                 self._changed.add(name)
 
     def unchanged(self, monitor: str, others: Iterable[str]) -> Unchanged | None:
-        """What to say of a monitor that never changed; None of one that did, or was seen only once.
+        """Describes a monitor that never changed; None for one that did, or that was seen once.
 
         Args:
             monitor: the metric that picks the checkpoint.
-            others: metrics that could pick it, the best first.
+            others: metrics that could pick it, best first.
         """
         if self.validations < 2 or monitor not in self._first or monitor in self._changed:
             return None
@@ -60,7 +60,7 @@ class SeenMetrics:
         return Unchanged(monitor, self._first[monitor], self.validations, instead)
 
     def state_dict(self) -> dict[str, Any]:
-        """Plain containers, for a checkpoint."""
+        """The state in plain containers."""
         return {
             "validations": self.validations,
             "step": self._step,
@@ -69,6 +69,6 @@ class SeenMetrics:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Takes back what `state_dict` gave."""
+        """Restores the state."""
         self.validations, self._step = state["validations"], state["step"]
         self._first, self._changed = dict(state["first"]), set(state["changed"])

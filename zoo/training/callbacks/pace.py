@@ -1,4 +1,4 @@
-"""How long a fit will still take."""
+"""The time left of a fit."""
 
 import time
 
@@ -13,11 +13,11 @@ class Pace:
         self._began, self._first_step = 0.0, 0
 
     def start(self, trainer: pl.Trainer) -> None:
-        """The fit begins, or goes on."""
+        """Begins to measure."""
         self._began, self._first_step = time.monotonic(), trainer.global_step
 
     def seconds_left(self, trainer: pl.Trainer) -> float | None:
-        """Of the whole fit, validations included; None if unlimited or not yet known."""
+        """The seconds left of the whole fit, validations included; None where that is not known."""
         estimates = []
         done, total = trainer.global_step - self._first_step, trainer.estimated_stepping_batches
         if done and total != float("inf"):

@@ -1,4 +1,4 @@
-"""How far a run is: a bar on a terminal, occasional lines anywhere else."""
+"""The progress of a run: a bar on a terminal, occasional lines elsewhere."""
 
 import logging
 import time
@@ -17,17 +17,16 @@ from zoo.training.callbacks.pace import Pace
 log = logging.getLogger(__name__)
 
 _TIME = 11
-"""Columns that the time takes before a line on a terminal."""
+"""The width of the time before each line on a terminal."""
 
 
 class Progress(RichProgressBar):
-    """Shows loss, tokens per second and the time left of the whole fit.
+    """Shows the loss, the speed in the task's unit and the time left of the whole fit.
 
-    Every validation is one line in the log, wherever that goes. Where there is no terminal, there is no bar
-    but a line now and then, so that log files stay readable.
+    Every validation is one line in the log. Without a terminal there is no bar but an occasional line.
 
     Args:
-        seconds: between two lines where there is no terminal.
+        seconds: between two lines without a terminal.
     """
 
     def __init__(self, *, seconds: float = 30.0) -> None:
@@ -41,7 +40,7 @@ class Progress(RichProgressBar):
         self._shown: dict[str, Any] = {}
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Starts the estimate; says where a short training would leave no curve of its loss."""
+        """Starts to measure; warns where a training is too short for its loss to be logged."""
         super().on_train_start(trainer, pl_module)
         steps = trainer.estimated_stepping_batches
         every = trainer.log_every_n_steps  # type: ignore[attr-defined]
@@ -57,7 +56,7 @@ class Progress(RichProgressBar):
     def on_train_batch_end(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, outputs: Any, batch: Any, batch_idx: int
     ) -> None:
-        """Moves the bar, or says a line."""
+        """Moves the bar, or logs a line."""
         super().on_train_batch_end(trainer, pl_module, outputs, batch, batch_idx)
         if self._line_is_due(trainer):
             total = trainer.estimated_stepping_batches
@@ -66,7 +65,7 @@ class Progress(RichProgressBar):
             log.info("step %d%s  epoch %d  %s", trainer.global_step, of_total, trainer.current_epoch, shown)
 
     def on_train_epoch_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Shows the epoch's last values, which may stand for a long validation."""
+        """Shows the epoch's last values, which stay during the validation."""
         self._last_metrics = -float("inf")
         super().on_train_epoch_end(trainer, pl_module)
 
@@ -79,17 +78,14 @@ class Progress(RichProgressBar):
         batch_idx: int,
         dataloader_idx: int = 0,
     ) -> None:
-        """Moves the bar, or says a line."""
+        """Moves the bar, or logs a line."""
         super().on_test_batch_end(trainer, pl_module, outputs, batch, batch_idx, dataloader_idx)
         if self._line_is_due(trainer):
             total = trainer.num_test_batches[dataloader_idx]
             log.info("test set %d: %d/%.0f batches", dataloader_idx, batch_idx + 1, total)
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Says how the validation went in one line, the metric that picks the checkpoint first.
-
-        Behind it stand the metrics that say most, as far as they fit; metrics.csv has all of them.
-        """
+        """Logs the metric that picks the checkpoint, and as many others as fit into the line."""
         super().on_validation_end(trainer, pl_module)
         if trainer.sanity_checking or not trainer.is_global_zero:
             return
@@ -103,7 +99,7 @@ class Progress(RichProgressBar):
         log.info("%s", _fitting(said))
 
     def get_metrics(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> dict[str, Any]:
-        """What stands behind the bar; made anew twice a second: reading waits for the device."""
+        """The values behind the bar, read at most twice a second, because reading waits for the device."""
         now = time.monotonic()
         if now - self._last_metrics >= 0.5:
             self._last_metrics = now
@@ -111,7 +107,7 @@ class Progress(RichProgressBar):
         return self._shown
 
     def configure_columns(self, trainer: pl.Trainer) -> list[Any]:
-        """Lightning's columns without those that speak of a single epoch."""
+        """Lightning's columns without those about a single epoch."""
         columns = super().configure_columns(trainer)
         for column in columns:
             if isinstance(column, BarColumn):
@@ -124,9 +120,9 @@ class Progress(RichProgressBar):
         values = trainer.callback_metrics
         if (loss := getattr(trainer.lightning_module, "terms", {}).get("loss")) is not None:
             shown["loss"] = f"{float(loss):.3f}"
-        for what in ("tokens", "images"):
-            if (speed := values.get(f"train/{what}_per_second")) is not None:
-                shown[f"{what}/s"] = f"{float(speed):,.0f}"
+        unit = getattr(trainer.lightning_module, "unit", "items")
+        if (speed := values.get(f"train/{unit}_per_second")) is not None:
+            shown[f"{unit}/s"] = f"{float(speed):,.0f}"
         left = self._pace.seconds_left(trainer)
         if left is not None:
             shown["left"] = str(timedelta(seconds=round(left)))
@@ -141,7 +137,7 @@ class Progress(RichProgressBar):
 
 
 def _fitting(parts: list[str]) -> str:
-    """As many of the parts of a line as fit; the first three always stand there."""
+    """A line of the first three parts and as many of the others as fit."""
     console = get_console()
     room = console.width - _TIME * console.is_terminal
     line = "  ".join(parts[:3])

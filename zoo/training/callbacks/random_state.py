@@ -1,4 +1,4 @@
-"""Random numbers that go on after a resume where they were."""
+"""Random numbers that continue after a resume where they stopped."""
 
 import logging
 import random
@@ -16,11 +16,10 @@ State = dict[str, Any]
 
 
 class RandomState(Callback):
-    """Keeps every generator's state in the checkpoint, each process's own, and lets training alone use them.
+    """Keeps every generator's state in the checkpoint, for each process.
 
-    A validation gets a copy of the training's random numbers and gives them back, so that how often one
-    validates changes nothing else. A resumed fit gets those of the checkpoint. Processes differ in dropout;
-    readings that are sampled belong to their items, see `zoo.kernels.noise`.
+    A validation uses a copy of the states, so that how often one validates changes nothing else. Processes
+    differ in dropout; sampled readings belong to their items, see `zoo.kernels.noise`.
     """
 
     def __init__(self) -> None:
@@ -29,7 +28,7 @@ class RandomState(Callback):
         self._before_validation: State | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """One state for each process; in a validation, the one from before it."""
+        """The states of each process; in a validation those from before it."""
         own = self._before_validation or _current()
         if not torch.distributed.is_initialized():
             return {"processes": [own]}
@@ -42,7 +41,7 @@ class RandomState(Callback):
         self._loaded = state_dict["processes"]
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Takes this process's part; a checkpoint that is only tested changes nothing."""
+        """Takes this process's state; a checkpoint that is only tested changes nothing."""
         states, rank, self._loaded = self._loaded or [], trainer.global_rank, None
         if states and len(states) != trainer.world_size and trainer.is_global_zero:
             log.warning(
@@ -56,22 +55,22 @@ class RandomState(Callback):
             torch.manual_seed(torch.initial_seed() * 1_000_003 + trainer.global_step * 1_009 + rank)
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """For a validation that is done again before the first step."""
+        """For a validation that is repeated before the first step."""
         if self._resumed is not None:
             _restore(self._resumed)
 
     def on_train_batch_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule, *_: object) -> None:
-        """Here, behind all that prepares a fit."""
+        """Restores the states, after all preparations of the fit."""
         if self._resumed is not None:
             _restore(self._resumed)
             self._resumed = None
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Remembers where training was."""
+        """Keeps the states of the training."""
         self._before_validation = _current()
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Goes on from there."""
+        """Restores them."""
         if self._before_validation is not None:
             _restore(self._before_validation)
             self._before_validation = None

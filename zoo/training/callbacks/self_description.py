@@ -1,4 +1,4 @@
-"""Makes every checkpoint describe itself."""
+"""The description in every checkpoint, see `zoo.training.checkpoint`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,13 +11,11 @@ from zoo.training.checkpoint import contents, require_vocabulary
 
 
 class SelfDescription(Callback):
-    """Puts configuration, vocabularies and validation metrics into every checkpoint.
-
-    On the way back the vocabularies are compared with the data's.
+    """Adds configuration, vocabularies and validation metrics to every checkpoint.
 
     Args:
         config: the resolved configuration in plain containers.
-        spec: the data.
+        spec: the data, with whose vocabularies those of a loaded checkpoint must agree.
     """
 
     def __init__(self, *, config: Mapping[str, Any], spec: DataSpec) -> None:
@@ -33,5 +31,5 @@ class SelfDescription(Callback):
     def on_load_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
-        """Refuses weights that were trained with another vocabulary."""
+        """Refuses weights of another vocabulary."""
         require_vocabulary(self._spec, DataSpec.from_dict(checkpoint["zoo"]["spec"]))

@@ -1,4 +1,4 @@
-"""How fast a run learns, and at what cost."""
+"""The speed of a run, and its cost."""
 
 import resource
 import sys
@@ -20,17 +20,16 @@ from zoo.runtime.flops import flop_counter, peak_flops
 class Throughput(Callback):
     """Logs speed, learning rate, gradient norm and memory; keeps the totals for results.json.
 
-    A batch says itself what is counted (`throughput_counts`); counts are summed over all processes that train
-    together. Only time spent on training counts (data loading included, validation excluded). Counts stay on
-    the device between two logged steps.
+    Speed is measured in the batches' `throughput_counts`, summed over all processes, per second of training:
+    with data loading, without validation. Counts stay on the device between two logged steps.
 
-    On a card whose peak is known it logs `train/mfu`, too: operations per second as a share of that peak
-    (Chowdhery et al. 2022, appendix B). The first batch is trained on under a counter, and not compiled; of
-    the others the number of items says how many operations they have.
+    On a GPU whose peak is known it also logs `train/mfu`, operations per second relative to that peak
+    (Chowdhery et al. 2022, appendix B). The operations of the first batch are counted, uncompiled; the others
+    are estimated from their numbers of items.
 
     Attributes:
         seconds: wall-clock time of the fit so far, validation included.
-        peak_memory_bytes: the most memory used so far: of the GPU's where there is one, else of the process.
+        peak_memory_bytes: the largest memory so far, of the GPU where there is one, else of the process.
     """
 
     def __init__(self) -> None:
@@ -39,9 +38,7 @@ class Throughput(Callback):
         self._earlier_seconds = self._began = self._mark = 0.0
         self._training_seconds = self._window_seconds = 0.0
         self._totals: dict[str, int] = {}
-        self._amounts: dict[str, Tensor | int] = {}
-        self._real: Tensor | int = 0
-        self._positions = 0
+        self._window: dict[str, Tensor | int] = {}  # counts since the last log
         self._gradient_norm: Tensor | None = None
         self._logged_step = 0
         self._peak: float | None = None
@@ -50,7 +47,7 @@ class Throughput(Callback):
         self._loaded: dict[str, Any] | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """Totals of all parts of a resumed run, and what was counted since the last log."""
+        """Totals of all parts of a resumed run, and counts since the last log."""
         return {
             "seconds": self.seconds,
             "training_seconds": self._training_seconds,
@@ -60,9 +57,7 @@ class Throughput(Callback):
             "flops_per_item": self._flops_per_item,
             "window": {
                 "seconds": self._window_seconds,
-                "real": int(self._real),
-                "positions": self._positions,
-                **{name: int(amount) for name, amount in self._amounts.items()},
+                **{name: int(count) for name, count in self._window.items()},
             },
         }
 
@@ -71,29 +66,27 @@ class Throughput(Callback):
         self._loaded = state_dict
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Goes on from the totals; a checkpoint that is only tested changes nothing."""
+        """Restores the totals; a checkpoint that is only tested changes nothing."""
         if self._loaded is not None:
             self._earlier_seconds = self.seconds = self._loaded["seconds"]
             self._training_seconds = self._loaded["training_seconds"]
             self._totals = dict(self._loaded["totals"])
             self.peak_memory_bytes = self._loaded["peak_memory_bytes"]
-            self._flops_per_item = self._loaded.get("flops_per_item")  # of an earlier version there is none
-            self._logged_step, window = self._loaded["logged_step"], dict(self._loaded["window"])
-            self._window_seconds = window.pop("seconds")
-            self._real, self._positions = window.pop("real"), window.pop("positions")
-            self._amounts = window
+            self._flops_per_item = self._loaded.get("flops_per_item")  # earlier versions have none
+            self._logged_step, self._window = self._loaded["logged_step"], dict(self._loaded["window"])
+            self._window_seconds = float(self._window.pop("seconds"))
             self._loaded = None
 
     @property
     def per_second(self) -> dict[str, float]:
-        """Mean speed of the training so far."""
+        """The mean speed of the training so far."""
         if not self._training_seconds:
             return {}
         return {name: total / self._training_seconds for name, total in self._totals.items()}
 
     @property
     def totals(self) -> dict[str, Any]:
-        """What results.json reports: seconds, per_second, peak_memory_bytes."""
+        """The entries of results.json: seconds, per_second, peak_memory_bytes."""
         return {
             "seconds": self.seconds,
             "per_second": self.per_second,
@@ -110,7 +103,7 @@ class Throughput(Callback):
     def on_train_batch_start(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, batch: Batch, batch_idx: int
     ) -> None:
-        """Begins to count the operations of the first batch, where anybody asks for them."""
+        """Begins to count the operations of the first batch, where the peak is known."""
         if self._peak is not None and self._flops_per_item is None:
             self._counting = ExitStack()
             self._counting.enter_context(torch.compiler.set_stance("force_eager"))
@@ -119,7 +112,7 @@ class Throughput(Callback):
     def on_exception(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
     ) -> None:
-        """Leaves nothing behind that counts."""
+        """Stops to count operations."""
         self._stop_counting()
 
     def _stop_counting(self) -> None:
@@ -134,7 +127,7 @@ class Throughput(Callback):
     def on_before_optimizer_step(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, optimizer: Optimizer
     ) -> None:
-        """Takes the norm of all gradients before they are clipped, at the steps that are logged."""
+        """Takes the norm of all gradients before they are clipped, at logged steps."""
         if _is_logged(trainer, trainer.global_step + 1):
             gradients = [weight.grad for weight in pl_module.parameters() if weight.grad is not None]
             self._gradient_norm = get_total_norm(gradients)
@@ -152,11 +145,12 @@ class Throughput(Callback):
             self._stop_counting()
             items = next(iter(batch.throughput_counts.values()))
             self._flops_per_item = self._counter.get_total_flops() / max(1, int(items))
-        for name, amount in batch.throughput_counts.items():
-            self._amounts[name] = self._amounts.get(name, 0) + amount
+        counts = dict(batch.throughput_counts)
         if sides := [side for side in batch if isinstance(side, Padded)]:
-            self._real = self._real + torch.stack([side.lengths.sum() for side in sides]).sum()
-            self._positions += sum(side.ids.numel() for side in sides)
+            counts["real"] = torch.stack([side.lengths.sum() for side in sides]).sum()
+            counts["positions"] = sum(side.ids.numel() for side in sides)
+        for name, count in counts.items():
+            self._window[name] = self._window.get(name, 0) + count
         step = trainer.global_step
         if _is_logged(trainer, step) and step != self._logged_step:
             self._logged_step = step
@@ -170,19 +164,18 @@ class Throughput(Callback):
         self._mark = now
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Counts the steps since the last logged one."""
+        """Adds the steps since the last logged one to the totals."""
         self._close_window(pl_module)
 
     def _close_window(self, pl_module: pl.LightningModule) -> dict[str, Tensor | float]:
-        """Adds what was counted since the last call to the totals and returns it as values to log."""
-        # Waits for the device: the clock is right after it.
-        counted = [*self._amounts.values(), self._real, self._positions]
+        """Adds the counts since the last call to the totals, and returns the values to log."""
+        counted = [int(count) for count in self._window.values()]  # waits for the device, before the clock
         trainer = pl_module.trainer
         if trainer.world_size > 1:  # each process counts what it computes
-            counts = torch.tensor([int(count) for count in counted], device=pl_module.device)
-            counted = trainer.strategy.reduce(counts, reduce_op="sum").tolist()
-        *found, real, positions = (int(count) for count in counted)
-        amounts = dict(zip(self._amounts, found, strict=True))
+            sums = torch.tensor(counted, device=pl_module.device)
+            counted = trainer.strategy.reduce(sums, reduce_op="sum").tolist()
+        amounts = dict(zip(self._window, counted, strict=True))
+        real, positions = amounts.pop("real", 0), amounts.pop("positions", 0)
         now = time.perf_counter()
         seconds = self._window_seconds + now - self._mark
         self._mark, self.seconds = now, self._earlier_seconds + now - self._began
@@ -201,9 +194,7 @@ class Throughput(Callback):
         self._training_seconds += seconds
         for name, amount in amounts.items():
             self._totals[name] = self._totals.get(name, 0) + amount
-        self._amounts = {}
-        self._real = self._positions = 0
-        self._window_seconds = 0.0
+        self._window, self._window_seconds = {}, 0.0
         return values
 
 
