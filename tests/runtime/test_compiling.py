@@ -65,9 +65,8 @@ def problems(found: dict[str, dict[str, Any]], tolerance: float) -> dict[str, di
 
 
 def test_graphs_hold_what_networks_do() -> None:
-    names = ("luong-GRU", "ram")
-    found = compared("eager", 3, *names)
-    assert list(found) == list(names)
+    found = compared("eager", 3, "luong-GRU")
+    assert list(found) == ["luong-GRU"]
     assert not problems(found, 1e-6)
 
 
@@ -209,6 +208,6 @@ class TestReport:
     ) -> None:
         refused = Compilation("_advance", 0.1, "tensor 'x' dtype mismatch", True)
         assert self.said((*self.DONE, refused), monkeypatch, caplog)[1] == (
-            "WARNING: compile: _advance was compiled 2 times, and then no more: it runs as it is wherever"
-            " something is again not as it was. Last that was: tensor 'x' dtype mismatch"
+            "WARNING: compile: _advance was compiled 2 times and no more: where something has changed again,"
+            " it runs uncompiled. The last change was: tensor 'x' dtype mismatch"
         )

@@ -449,7 +449,7 @@ def test_weights_are_read_before_training_and_the_encoder_knows_the_epoch(tmp_pa
         ({"label_smoothing": 1.0}, "label_smoothing must be at least 0 and below 1, got 1.0"),
         (
             {"reinforce": {"baseline": MovingAverageBaseline, "entropy_weight": 0.0, "discount": 2.0}},
-            "discount must be from 0 to 1, or null, got 2.0",
+            "discount must be from 0 to 1, got 2.0",
         ),
         (
             {

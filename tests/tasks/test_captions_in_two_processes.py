@@ -32,7 +32,7 @@ def scores(images: list[int]) -> dict[str, float]:
         maps = torch.rand(4, 2, 4, generator=torch.Generator().manual_seed(number))
         metrics.update([said], [[*truth.boxes, f"the ball is {colour}"]], [truth], [maps])
         metrics.teacher_forced.update(torch.tensor(2.0), 4)
-    return {name: float(value) for name, value in metrics.compute().items()}
+    return {name: float(value) for name, value in metrics.finish().items()}
 
 
 def together(rank: int, store: str) -> list[dict[str, float]]:

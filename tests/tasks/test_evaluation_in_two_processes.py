@@ -163,7 +163,7 @@ def assert_equal(one: Any, two: Any, where: str, error: float = 1e-6) -> None:
 
 def check(cases: dict[str, list[str]], folder: Path) -> None:
     """Compares one process with two."""
-    (alone,) = on_ranks(1, measure, 1, cases, folder)
+    alone = measure(1, cases, folder)
     together, _ = on_ranks(2, measure, 2, cases, folder)
     for name in cases:
         one = alone[name]

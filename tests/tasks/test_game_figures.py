@@ -68,8 +68,9 @@ def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(tmp_path
     ]
 
 
-@pytest.mark.parametrize("policy", [partial(LearnedPolicy, std=0.1), RandomPolicy])
-@pytest.mark.parametrize("precision", ["bf16-mixed", "64-true"])
+@pytest.mark.parametrize(
+    ("policy", "precision"), [(partial(LearnedPolicy, std=0.1), "bf16-mixed"), (RandomPolicy, "64-true")]
+)
 def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
     """In the same precision, and at the same places of what looks anywhere."""
     drawn = watch(module, "game_sheet")

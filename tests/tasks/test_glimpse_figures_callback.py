@@ -171,8 +171,10 @@ def test_what_looks_anywhere_stands_where_it_belongs(tmp_path: Path, drawn: list
         assert groups["others, right"] or groups["others, wrong"]
 
 
-@pytest.mark.parametrize("policy", [learned, lambda size: RandomPolicy(state_size=size)])
-@pytest.mark.parametrize("precision", ["32-true", "bf16-mixed", "64-true"])
+@pytest.mark.parametrize(
+    ("policy", "precision"),
+    [(learned, "32-true"), (lambda size: RandomPolicy(state_size=size), "bf16-mixed"), (learned, "64-true")],
+)
 def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
     """In the same precision, and at the same places of what looks anywhere."""
     sheets = watch(module, "glimpse_sheet")

@@ -1,6 +1,7 @@
 """Prediction from the checkpoint alone."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -53,7 +54,7 @@ def test_a_fresh_process_in_another_folder_gives_the_same(run: Path, tmp_path: P
         cwd=tmp_path,
         capture_output=True,
         text=True,
-        env={"PYTHONPATH": str(project)},
+        env={**os.environ, "PYTHONPATH": str(project)},
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == expected

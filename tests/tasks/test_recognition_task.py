@@ -104,17 +104,18 @@ def test_every_term_shapes_its_own_part_and_no_other() -> None:
     """The baseline watches the state and does not shape it; rewards reach the location network alone."""
     task, given = make_task(), batch(30)
     assert task.reinforce is not None
-    recognised = task.network.recognise(given.images, episodes=2, sample=True)
-    right = recognised.logits.flatten(0, 1).argmax(-1) == given.labels.repeat_interleave(2)
-    assert 0 < right.float().mean() < 1
     seen: dict[str, Any] = {}
     inner = task.reinforce.forward
     task.reinforce.forward = lambda **given: seen.update(terms=inner(**given)) or seen["terms"]  # type: ignore[method-assign]
-    task._reinforce_terms(task.reinforce, recognised, right)
+    _, terms = task.loss_of(given)
+    assert 0 < terms["reward"] < 1
     assert moved(task, seen["terms"].reinforce) == {"network.policy"}
     assert moved(task, seen["terms"].baseline_mse) == {"reinforce.baseline"}
-    cross_entropy = F.cross_entropy(recognised.logits[:, 0], given.labels)
-    assert moved(task, cross_entropy) == {"network.glimpse_network", "network.core", "network.action"}
+    assert moved(task, terms["cross_entropy"]) == {
+        "network.glimpse_network",
+        "network.core",
+        "network.action",
+    }
 
 
 class Scripted(nn.Module):
@@ -140,7 +141,7 @@ def test_the_three_errors_stand_apart() -> None:
     task = make_task(Scripted())
     task.scores["test"], task.predictions["test"] = task.new_scores("test"), []
     task._evaluate("test", batch(6))
-    values = {name: float(value) for name, value in task.scores["test"].compute().items()}  # type: ignore[operator]
+    values = {name: float(value) for name, value in task.scores["test"].finish().items()}  # type: ignore[operator]
     assert values["error"] == pytest.approx(2 / 3)  # says a: right for two of six
     assert values["error_1_sample"] == pytest.approx(2 / 3)  # says b
     assert values["error_10_samples"] == pytest.approx(2 / 3)  # says b: the surer half decides
@@ -155,7 +156,7 @@ def test_the_three_errors_stand_apart() -> None:
     assert found[0]["locations"] == [[pytest.approx(0.97), pytest.approx(0.97)]]
     # A batch whose labels are all b is all wrong at the most likely places, all right with samples.
     task._evaluate("test", batch(6)._replace(labels=torch.ones(6, dtype=torch.int64)))
-    again = {name: float(value) for name, value in task.scores["test"].compute().items()}  # type: ignore[operator]
+    again = {name: float(value) for name, value in task.scores["test"].finish().items()}  # type: ignore[operator]
     assert (again["error"], again["error_1_sample"], again["error_10_samples"]) == (1, 0, 0)
     assert task.new_scores("val").samples == (1,), "ten would be most of a validation's work"
 
@@ -175,7 +176,7 @@ def test_a_policy_that_cannot_choose_has_one_episode() -> None:
     task.scores["test"], task.predictions["test"] = task.new_scores("test"), []
     task._evaluate("test", given)
     assert wanted == [1, 1]
-    values = task.scores["test"].compute()
+    values = task.scores["test"].finish()
     assert values["error"] == values["error_1_sample"] == values["error_10_samples"]
     four = RecurrentAttentionModel.recognise(task.network, given.images, episodes=4, sample=True)  # type: ignore[arg-type]
     expected = F.cross_entropy(four.logits.flatten(0, 1), given.labels.repeat_interleave(4))
@@ -196,7 +197,7 @@ def test_ten_samples_are_averaged_as_probabilities() -> None:
     task.network.recognise = recognise  # type: ignore[method-assign, assignment]
     task.scores["test"], task.predictions["test"] = task.new_scores("test"), []
     task._evaluate("test", batch(6)._replace(labels=torch.ones(6, dtype=torch.int64)))
-    assert float(task.scores["test"].compute()["error_10_samples"]) == 0  # type: ignore[operator]
+    assert float(task.scores["test"].finish()["error_10_samples"]) == 0  # type: ignore[operator]
 
 
 def test_a_network_that_sees_whole_images_has_one_error() -> None:
@@ -204,7 +205,7 @@ def test_a_network_that_sees_whole_images_has_one_error() -> None:
     assert task.reinforce is None
     task.scores["val"], task.predictions["val"] = task.new_scores("val"), []
     task._evaluate("val", batch())
-    assert set(task.scores["val"].compute()) == {"error", "loss"}  # type: ignore[operator]
+    assert set(task.scores["val"].finish()) == {"error", "loss"}  # type: ignore[operator]
     assert "locations" not in task.predictions["val"][0]
     with pytest.raises(ValueError, match="no glimpses"):
         task.paths(batch().images)

@@ -189,7 +189,7 @@ def test_scores_and_predictions() -> None:
     )
     task.scores["val"], task.predictions["val"] = task.new_scores("val"), []
     task._evaluate("val", batch)
-    values = {name: float(value) for name, value in task.scores["val"].compute().items()}  # type: ignore[operator]
+    values = {name: float(value) for name, value in task.scores["val"].finish().items()}  # type: ignore[operator]
     assert values == {
         "catch_rate": pytest.approx(1 / 3),
         "catch_rate_standard_error": pytest.approx(1 / 3),  # of 2/3 and 0
@@ -203,7 +203,7 @@ def test_scores_and_predictions() -> None:
     assert [item["score"] for item in found] == [pytest.approx(2 / 3), 0]
     assert torch.tensor(found[0]["locations"]).shape == (21, 2)
     task._evaluate("val", batch._replace(paddle=torch.tensor([0, 6])))
-    again = task.scores["val"].compute()  # type: ignore[operator]
+    again = task.scores["val"].finish()  # type: ignore[operator]
     assert float(again["catch_rate"]) == pytest.approx(1 / 6), "a split begins from nothing"
 
 

@@ -187,16 +187,24 @@ def test_translations_keep_the_order_and_do_not_depend_on_the_batch(data: Transl
         torch.testing.assert_close(many[0].weights.sum(1), torch.ones(len(many[0].tokens)))
 
 
-@pytest.mark.parametrize("decoder", [BahdanauDecoder, partial(LuongDecoder, input_feeding=True)])
-@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, length_penalty=1.0), Sample(samples=2)])
-def test_translations_are_the_same_for_batches_of_1_7_and_64(
+FED = partial(LuongDecoder, input_feeding=True)
+WAYS = [
+    pytest.param(BahdanauDecoder, Greedy(), id="bahdanau-greedy"),
+    pytest.param(FED, Beam(beam_size=3, length_penalty=1.0), id="luong-beam"),
+    pytest.param(FED, Sample(samples=2), id="luong-sample"),
+]
+"""Decoders and searches; each search of every decoder has its laws in tests/networks and tests/decoding."""
+
+
+@pytest.mark.parametrize(("decoder", "search"), WAYS)
+def test_translations_are_the_same_for_batches_of_1_3_and_16(
     data: TranslationData, decoder: Callable[..., Decoder], search: Search
 ) -> None:
     task = make_task(data, decoder=decoder).eval()
     generator = random.Random(0)
-    texts = [" ".join(generator.choices("abcdef", k=generator.randint(0, 5))) for _ in range(70)]
-    one, seven, many = ([*task.translate(texts, search, size)] for size in (1, 7, 64))
-    for other in (seven, many):
+    texts = [" ".join(generator.choices("abcdef", k=generator.randint(0, 5))) for _ in range(20)]
+    one, few, many = ([*task.translate(texts, search, size)] for size in (1, 3, 16))
+    for other in (few, many):
         for alone, together in zip(one, other, strict=True):
             assert [found.tokens for found in alone] == [found.tokens for found in together]
             scores = [found.score for found in together]
@@ -288,7 +296,7 @@ def test_without_attention_none_is_measured_and_coverage_needs_languages_and_ite
         metric.update(["ab 12"], [["ab 1 2"]])
     for metric in scores.coverage.values():
         metric.update(["ab 12"], [["ab 1 2"]], ["ab 1 2"])  # type: ignore[operator]
-    values = scores.compute()
+    values = scores.finish()
     assert float(values["number_coverage"]) == 0.0
     assert "name_coverage" not in values, "there were none"
     assert int(scores.coverage["number_coverage"].items) == 0, "the next split starts from nothing"  # type: ignore[arg-type]
@@ -376,8 +384,7 @@ def test_what_a_search_is_told(data: TranslationData) -> None:
     assert (told["bos"], told["eos"]) == (task.target.bos, task.target.eos)
 
 
-@pytest.mark.parametrize("decoder", [BahdanauDecoder, partial(LuongDecoder, input_feeding=True)])
-@pytest.mark.parametrize("search", [Greedy(), Beam(beam_size=3, length_penalty=1.0), Sample(samples=2)])
+@pytest.mark.parametrize(("decoder", "search"), WAYS)
 def test_each_row_of_weights_belongs_to_the_token_that_was_being_written(
     data: TranslationData, decoder: Callable[..., Decoder], search: Search
 ) -> None:
@@ -406,7 +413,7 @@ def test_validation_and_test_run_free_and_list_predictions_in_the_datas_order(
     data: TranslationData, tmp_path: Path
 ) -> None:
     task = make_task(data)
-    trainer = quiet_trainer(tmp_path, max_epochs=30)
+    trainer = quiet_trainer(tmp_path, max_epochs=30, check_val_every_n_epoch=30)
     trainer.fit(task, datamodule=data)
     values = {name: float(value) for name, value in trainer.callback_metrics.items()}
     assert {

@@ -27,6 +27,14 @@ class Scores(nn.Module, ABC):
     def compute(self) -> dict[str, Tensor]:
         """The values of a whole split by name."""
 
+    def finish(self) -> dict[str, Tensor]:
+        """The values of a whole split by name; the next split starts from nothing."""
+        values = self.compute()
+        for metric in self.modules():
+            if isinstance(metric, Metric):
+                metric.reset()
+        return values
+
     @property
     def signatures(self) -> dict[str, str]:
         """How metrics were computed, by name, where the name does not say it."""
@@ -261,11 +269,7 @@ class Task(pl.LightningModule, ABC):
             torch.distributed.all_gather_object(parts, self.predictions[split])
             self.predictions[split] = [prediction for part in parts for prediction in part]
         self.predictions[split].sort(key=lambda prediction: int(prediction["id"]))
-        scores = cast(Scores, self.scores[split])
-        values = scores.compute()
-        for metric in scores.modules():
-            if isinstance(metric, Metric):
-                metric.reset()
+        values = cast(Scores, self.scores[split]).finish()
         logged = {f"{split}/{name}": value for name, value in values.items()}
         self.log_dict(logged, add_dataloader_idx=False)
         return logged
