@@ -175,7 +175,7 @@ def _understood(path: Path, loaded: Any) -> Checkpoint:
     if described["format"] != FORMAT:
         raise CheckpointError(
             f"{path} has checkpoint format {described['format']} (of version {described.get('version')}); "
-            f"this version ({version('attention-zoo')}) reads format {FORMAT}"
+            f"this version ({_own_version()}) reads format {FORMAT}"
         )
     try:
         spec = DataSpec.from_dict(described["spec"])

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, cast
 
 import torch
+from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 from torch.distributions import Categorical
 from torch.optim import Optimizer
@@ -235,8 +236,7 @@ class TrackingTask(Task):
         Args:
             batch: how the games begin.
         """
-        begins = {name: getattr(batch, name).to(self.device) for name in ("paddle", "columns", "drifts")}
-        batch = batch._replace(**begins)
+        batch = move_data_to_device(batch, self.device)
         played, again = self.play(batch), Catch(batch)
         boards = []
         for chosen in played.chosen:  # the same games once more, for their boards

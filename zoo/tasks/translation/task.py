@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, cast
 
 import torch
+from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -242,23 +243,16 @@ class TranslationTask(WritingTask):
             weights: whether translations keep attention weights, which need much memory for many sentences.
             progress: called after each batch with its number of sentences.
         """
-        encoded, unread = [], []
-        for text in texts:  # one at a time: of a long one only the beginning is kept
-            ids, left_out = self.source_codec.encode_beginning(text)
-            encoded.append(ids)
-            unread.append(left_out)
+        read = [self.source_codec.encode_beginning(text) for text in texts]
         found: dict[int, list[Translation]] = {}
-        for numbers in batches_of_like_length([len(ids) for ids in encoded], batch_size, _BATCH_TOKENS):
-            padded = self.source_codec.pad([encoded[number] for number in numbers])
-            source = Padded(padded.ids.to(self.device), padded.lengths.to(self.device))
+        for numbers in batches_of_like_length([len(ids) for ids, _ in read], batch_size, _BATCH_TOKENS):
+            source = self._pad(self.source_codec, [read[number][0] for number in numbers])
             with keyed(torch.zeros_like(source.lengths)):  # so that answers repeat
                 memory = self.network.encode(source)
                 hypotheses = self._search(search or self.decoding, source, memory, weights=weights)
             for number, candidates in zip(numbers, hypotheses, strict=True):
                 found[number] = [
-                    self._describe(texts[number], encoded[number], candidate, weights=weights)._replace(
-                        unread=unread[number]
-                    )
+                    self._describe(texts[number], *read[number], candidate, weights=weights)
                     for candidate in candidates
                 ]
             if progress is not None:
@@ -281,12 +275,9 @@ class TranslationTask(WritingTask):
         find = getattr(self.network, "attention_maps", None)
         if find is None or not texts:
             return [{} for _ in texts]
-        sources = self.source_codec.pad([self.source_codec.encode_beginning(text)[0] for text in texts])
-        bos = self.target.bos
-        inputs = self.target_codec.pad([[bos, *translation.ids[:-1]] for translation in translations])
-        maps = find(
-            *(Padded(side.ids.to(self.device), side.lengths.to(self.device)) for side in (sources, inputs))
-        )
+        sources = [self.source_codec.encode_beginning(text)[0] for text in texts]
+        inputs = self._pad(self.target_codec, [[self.target.bos, *one.ids[:-1]] for one in translations])
+        maps = find(self._pad(self.source_codec, sources), inputs)
         found = []
         for number, translation in enumerate(translations):
             source, target = translation.source_tokens, translation.tokens
@@ -306,6 +297,10 @@ class TranslationTask(WritingTask):
             )
         return found
 
+    def _pad(self, codec: TextCodec, ids: list[list[int]]) -> Padded:
+        padded: Padded = move_data_to_device(codec.pad(ids), self.device)
+        return padded
+
     def _text(self, hypothesis: Hypothesis, raw: str, length: int) -> str:
         """The text of a hypothesis; the model read `length` tokens of the raw source."""
         ids, unknown = hypothesis.ids, self.target.unk
@@ -314,7 +309,9 @@ class TranslationTask(WritingTask):
         words = self.source_codec.words(raw)[: length - 1]  # the last is EOS, also of a source that was cut
         return self.target_codec.decode_with(ids, copied_words(ids, unknown, hypothesis.weights, words))
 
-    def _describe(self, raw: str, source: list[int], hypothesis: Hypothesis, *, weights: bool) -> Translation:
+    def _describe(
+        self, raw: str, source: list[int], unread: int, hypothesis: Hypothesis, *, weights: bool
+    ) -> Translation:
         kept = hypothesis.weights if weights else None
         return Translation(
             text=self._text(hypothesis, raw, len(source)),
@@ -323,5 +320,6 @@ class TranslationTask(WritingTask):
             source_tokens=self.source_codec.tokens(source),
             tokens=self.target_codec.tokens(hypothesis.ids),
             weights=None if kept is None else kept[:, : len(source)].float(),
+            unread=unread,
             ids=hypothesis.ids,
         )
