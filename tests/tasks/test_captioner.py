@@ -93,7 +93,7 @@ def test_many_pictures_are_looked_at_by_parts(
         return caption(images, *how, **also)
 
     monkeypatch.setattr(captioner.task, "caption", watched)
-    monkeypatch.setattr(picture_predictor, "TOGETHER", 4)
+    monkeypatch.setattr(picture_predictor, "BATCH_SIZE", 4)
     found = captioner.predict(pictures)
     assert sizes == [4, 4, 1]
     assert [captions[0].text for captions in found] == [captions[0].text for captions in expected]

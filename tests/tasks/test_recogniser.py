@@ -104,7 +104,7 @@ def test_many_pictures_are_looked_at_by_parts(
         return recognise(images, **how)
 
     monkeypatch.setattr(recogniser.task.network, "recognise", watched)
-    monkeypatch.setattr(picture_predictor, "TOGETHER", 4)
+    monkeypatch.setattr(picture_predictor, "BATCH_SIZE", 4)
     found = recogniser.predict(pictures)
     assert sizes == [4, 4, 1]
     for ours, theirs in zip(found, expected, strict=True):

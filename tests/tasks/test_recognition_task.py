@@ -238,7 +238,7 @@ def test_the_alarm_is_raised_beyond_nine_tenths_of_an_epoch(
 ) -> None:
     alarm = CollapseAlarm()
     for share in shares:
-        alarm.saw(torch.tensor(share))
+        alarm.add(torch.tensor(share))
     alarm.end_epoch(2)
     assert bool(caplog.text) is ("91 % of its mean locations" in caplog.text) is warned
     caplog.clear()
@@ -249,7 +249,7 @@ def test_the_alarm_is_raised_beyond_nine_tenths_of_an_epoch(
 def test_the_alarm_is_raised_once_for_a_collapse(caplog: pytest.LogCaptureFixture) -> None:
     alarm = CollapseAlarm()
     for epoch, share in enumerate((1.0, 1.0, 0.5, 1.0)):
-        alarm.saw(torch.tensor(share))
+        alarm.add(torch.tensor(share))
         alarm.end_epoch(epoch)
     assert [record.args[0] for record in caplog.records] == [0, 3]  # type: ignore[index]
 

@@ -129,7 +129,7 @@ def test_a_resumed_fit_knows_the_validations_before(fit: Fit, tmp_path: Path) ->
     (saved,) = (value for name, value in state.items() if name.startswith("BestCheckpoint"))
     resumed = best(tmp_path)
     resumed.load_state_dict(saved)
-    resumed._judge(Scored([]))
+    resumed._update_unchanged(Scored([]))
     assert resumed.unchanged == first.unchanged == ("val/bleu", 0.0, 2, "val/chrf")
 
 

@@ -128,7 +128,7 @@ def test_a_step_is_not_looked_at_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
 
     from zoo.training.callbacks import divergence
 
-    monkeypatch.setattr(divergence, "_read", lambda flag, _: read.append(flag.step) if flag else None)
+    monkeypatch.setattr(divergence, "_check", lambda loss, _: read.append(loss.step) if loss else None)
     guard = DivergenceGuard()
     for step in (1, 2, 3):
         trainer: Any = type("Trainer", (), {"global_step": step, "world_size": 1})
@@ -138,15 +138,15 @@ def test_a_step_is_not_looked_at_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.gpu
 def test_on_a_gpu_the_flag_arrives_without_waiting() -> None:
-    from zoo.training.callbacks.divergence import _raise_flag, _read
+    from zoo.training.callbacks.divergence import _check, _copied
 
     loss = torch.tensor(math.nan, device="cuda")  # the copy of a number waits
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that the mode is a prototype
             torch.cuda.set_sync_debug_mode("error")
-        flag = _raise_flag(loss, torch.arange(2), 3)
+        copied = _copied(loss, torch.arange(2), 3)
     finally:
         torch.cuda.set_sync_debug_mode("default")
     with pytest.raises(Diverged, match="step 3"):
-        _read(flag, 1e4)
+        _check(copied, 1e4)

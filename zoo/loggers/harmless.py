@@ -17,28 +17,28 @@ class Dashboard:
 
     Attributes:
         shown_by: the dashboard's name, for the warning.
-        lost: whether it could not be started, so that nothing more is tried.
+        failed: whether it could not be started, so that nothing more is tried.
     """
 
     shown_by: str
-    lost = False
-    _complained = False
+    failed = False
+    _warned = False
 
-    def begun(self, begin: Callable[[], Any]) -> Any:
-        """The result of `begin`; where it fails, an object whose methods do nothing."""
-        if not self.lost:
+    def started(self, start: Callable[[], Any]) -> Any:
+        """The result of `start`; where it fails, an object whose methods do nothing."""
+        if not self.failed:
             try:
-                return begin()
+                return start()
             except Exception as error:
-                self.lost = True
-                self.complain(error)
+                self.failed = True
+                self.warn(error)
         return DummyLogger().experiment
 
-    def complain(self, error: Exception) -> None:
+    def warn(self, error: Exception) -> None:
         """Logs the first error; a dashboard that is gone fails at every step."""
-        if not self._complained:
-            self._complained = True
-            shows = "shows nothing" if self.lost else "may miss some"
+        if not self._warned:
+            self._warned = True
+            shows = "shows nothing" if self.failed else "may miss some"
             reason = first_line(error)
             log.warning("%s %s of this run, metrics.csv has all of it: %s", self.shown_by, shows, reason)
 
@@ -48,12 +48,12 @@ def harmless(method: _Method) -> _Method:
 
     @wraps(method)
     def guarded(self: Dashboard, *args: Any, **kwargs: Any) -> None:
-        if self.lost:
+        if self.failed:
             return
         try:
             method(self, *args, **kwargs)
         except Exception as error:
-            self.complain(error)
+            self.warn(error)
 
     return cast("_Method", guarded)
 

@@ -42,7 +42,7 @@ class TensorBoardLogger(Dashboard, LightningTensorBoardLogger):
     @rank_zero_experiment
     def experiment(self) -> Any:
         """The writer of the event file, opened at its first use by the first process."""
-        return self.begun(lambda: super(TensorBoardLogger, self).experiment)
+        return self.started(lambda: super(TensorBoardLogger, self).experiment)
 
     @rank_zero_only
     def log_hyperparams(self, params: Mapping[str, Any]) -> None:  # type: ignore[override]

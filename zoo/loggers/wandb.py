@@ -89,7 +89,7 @@ class WandbLogger(Dashboard, LightningWandbLogger):
     @rank_zero_experiment
     def experiment(self) -> Any:
         """The W&B run, started at its first use by the first process; elsewhere its methods do nothing."""
-        return self.begun(self._begin) if self._experiment is None else self._experiment
+        return self.started(self._begin) if self._experiment is None else self._experiment
 
     @harmless
     @rank_zero_only
@@ -134,14 +134,14 @@ class WandbLogger(Dashboard, LightningWandbLogger):
             finally:
                 self._experiment.finish(exit_code=exit_code)
         except Exception as error:  # the results are in the run's folder
-            self.complain(error)
+            self.warn(error)
             _let_go()
         self._experiment = None
 
     def _run(self) -> Any:
         """The W&B run; None where it could not be started."""
         run = self.experiment
-        return None if self.lost else run
+        return None if self.failed else run
 
     def _begin(self) -> Any:
         try:

@@ -29,15 +29,15 @@ class Launch(NamedTuple):
 
 def find_launch() -> Launch | None:
     """How this process was started; None where neither torchrun nor srun did it."""
-    said = os.environ
+    environment = os.environ
     # torchrun first, which srun may start on each machine
-    if "TORCHELASTIC_RUN_ID" in said:
+    if "TORCHELASTIC_RUN_ID" in environment:
         names = ("GROUP_WORLD_SIZE", "WORLD_SIZE", "RANK", "LOCAL_RANK")
-        return Launch("torchrun", *(int(said[name]) for name in names))
+        return Launch("torchrun", *(int(environment[name]) for name in names))
     names = ("SLURM_NNODES", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_LOCALID")
-    started = {"SLURM_STEP_ID", *names} <= said.keys()
-    if started and said.get("SLURM_JOB_NAME") not in _INTERACTIVE:
-        return Launch("srun", *(int(said[name]) for name in names))
+    started = {"SLURM_STEP_ID", *names} <= environment.keys()
+    if started and environment.get("SLURM_JOB_NAME") not in _INTERACTIVE:
+        return Launch("srun", *(int(environment[name]) for name in names))
     return None
 
 

@@ -12,7 +12,7 @@ from zoo.core.image import as_float, read_image
 from zoo.tasks.inputs import PICTURES, takes
 from zoo.tasks.predictor import Predictor, check_picture
 
-TOGETHER = 64
+BATCH_SIZE = 64
 """Pictures in a batch."""
 
 
@@ -32,7 +32,7 @@ class PicturePredictor(Predictor):
             ValueError: a file is no picture; then none is answered.
         """
         found: list[list[Any]] = []
-        for images in self.read(pictures).split(TOGETHER) if pictures else ():
+        for images in self.read(pictures).split(BATCH_SIZE) if pictures else ():
             with self.autocast():
                 found += self.answer(as_float(images), nbest)
         return [answers[:nbest] for answers in found]

@@ -93,7 +93,7 @@ class CollapseAlarm:
         self._steps: list[Tensor] = []  # the saturation of each of this epoch's steps
         self._collapsed = False
 
-    def saw(self, saturation: Tensor) -> None:
+    def add(self, saturation: Tensor) -> None:
         """Adds the saturation of a step."""
         self._steps.append(saturation)
 

@@ -176,7 +176,7 @@ class Task(pl.LightningModule, ABC):
         """
         with keyed(batch.index, self._seed, self.current_epoch):
             loss, terms = self.loss_of(batch)
-        self._note({"loss": loss, **terms}, batch.loss_weight)
+        self._keep_terms({"loss": loss, **terms}, batch.loss_weight)
         weighted: Tensor = loss * batch.loss_weight
         return weighted
 
@@ -184,7 +184,7 @@ class Task(pl.LightningModule, ABC):
     def loss_of(self, batch: Any) -> tuple[Tensor, dict[str, Tensor]]:
         """The loss of a batch to train on, a mean over items or tokens, and its terms by name."""
 
-    def _note(self, terms: Mapping[str, Tensor], loss_weight: float) -> None:
+    def _keep_terms(self, terms: Mapping[str, Tensor], loss_weight: float) -> None:
         """Keeps the terms of the step's loss, the mean over its parts, to be logged and shown."""
         if self._stepped:
             self._parts, self._stepped = [], self._trainer is None  # without one, every call is a step

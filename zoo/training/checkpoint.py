@@ -150,7 +150,7 @@ def read_checkpoint(run: str | Path) -> Checkpoint:
             written by this project, has another format, or has weights that are not finite.
     """
     path = find_checkpoint(run)
-    return _understood(path, _load(path))
+    return _parsed(path, _load(path))
 
 
 def read_last(path: Path) -> Checkpoint:
@@ -160,7 +160,7 @@ def read_last(path: Path) -> Checkpoint:
         CheckpointError: see `read_checkpoint`; or it lacks something that a training needs.
     """
     loaded = _load(path)
-    checkpoint = _understood(path, loaded)
+    checkpoint = _parsed(path, loaded)
     try:
         require_progress(loaded)
     except ValueError as error:
@@ -168,7 +168,7 @@ def read_last(path: Path) -> Checkpoint:
     return checkpoint
 
 
-def _understood(path: Path, loaded: Any) -> Checkpoint:
+def _parsed(path: Path, loaded: Any) -> Checkpoint:
     described = loaded.get("zoo") if isinstance(loaded, dict) else None
     if not isinstance(described, dict) or "format" not in described:
         raise CheckpointError(f"{path} is not a checkpoint of this project: it has no key `zoo`")

@@ -147,7 +147,7 @@ class RecognitionTask(Task):
             of_locations = location_terms(
                 self.reinforce, recognised.glimpses, reward_to_go(reward, self.discount)
             )
-            self._alarm.saw(of_locations["saturation"])
+            self._alarm.add(of_locations["saturation"])
             loss = loss + self.weight * of_locations.pop("loss")
             terms |= of_locations
         return loss, terms

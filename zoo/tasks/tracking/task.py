@@ -194,7 +194,7 @@ class TrackingTask(Task):
         terms = {"reward": mean, **{f"{name}_actions": term for name, term in named.items()}}
         if self.reinforce is not None:
             of_locations = location_terms(self.reinforce, played.glimpses, reward)
-            self._alarm.saw(of_locations["saturation"])
+            self._alarm.add(of_locations["saturation"])
             loss = loss + self.weight * of_locations.pop("loss")
             terms |= of_locations
         return loss, terms

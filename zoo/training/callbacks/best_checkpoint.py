@@ -44,13 +44,13 @@ class BestCheckpoint(ModelCheckpoint):
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves the checkpoint if it is the best, and warns early of a monitor that does not change."""
         if trainer.state.fn == "fit" and not trainer.sanity_checking and self.monitor is not None:
-            self._look(trainer, pl_module, self.monitor)
+            self._record(trainer, pl_module, self.monitor)
         super().on_validation_end(trainer, pl_module)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Warns of a monitor that never changed."""
         super().on_train_end(trainer, pl_module)
-        self._judge(pl_module)  # a resumed run may have nothing left to do but this
+        self._update_unchanged(pl_module)  # a resumed run may have nothing left to do but this
         if self.unchanged:
             log.warning("%s; the newest checkpoint was kept", self.unchanged)
 
@@ -63,18 +63,18 @@ class BestCheckpoint(ModelCheckpoint):
         super().load_state_dict(state_dict)
         self._seen.load_state_dict(state_dict["seen"])
 
-    def _look(self, trainer: pl.Trainer, pl_module: pl.LightningModule, monitor: str) -> None:
+    def _record(self, trainer: pl.Trainer, pl_module: pl.LightningModule, monitor: str) -> None:
         """Records a validation's metrics."""
         before = self._seen.validations
         values = trainer.callback_metrics.items()
         self._seen.add(
             trainer.global_step, {name: float(value) for name, value in values if name.startswith("val/")}
         )
-        self._judge(pl_module)
+        self._update_unchanged(pl_module)
         if self.unchanged and self.unchanged.instead and before < self._seen.validations == _EARLY:
             log.warning("%s%s", self.unchanged, _also_watched_by(trainer, monitor))
 
-    def _judge(self, pl_module: pl.LightningModule) -> None:
+    def _update_unchanged(self, pl_module: pl.LightningModule) -> None:
         others = (f"val/{name}" for name in getattr(pl_module, "telling", ()))
         self.unchanged = self._seen.unchanged(self.monitor, others) if self.monitor else None
 

@@ -34,7 +34,7 @@ class Diverged(RuntimeError):
         self.step, self.items = step, list(items)
 
 
-class _Flag(NamedTuple):
+class _CopiedLoss(NamedTuple):
     """A loss that is being copied to the host, which has happened when `copied` has."""
 
     step: int
@@ -62,13 +62,13 @@ class DivergenceGuard(Callback):
         if not largest_loss > 0:
             raise ValueError(f"largest_loss must be positive, got {largest_loss}")
         self._largest_loss = largest_loss
-        self._flag: _Flag | None = None
+        self._loss: _CopiedLoss | None = None
         self._items: Tensor | None = None
         self._noun = "items"
 
     def on_train_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Drops the state of another fit."""
-        self._flag = self._items = None
+        self._loss = self._items = None
 
     def on_train_batch_end(
         self,
@@ -79,56 +79,56 @@ class DivergenceGuard(Callback):
         batch_idx: int,
     ) -> None:
         """Checks the previous step's loss and begins to copy this step's."""
-        previous, self._items = self._flag, batch.index
+        previous, self._items = self._loss, batch.index
         loss = outputs.get("loss") if isinstance(outputs, Mapping) else outputs
         if loss is not None and trainer.world_size > 1:  # so that all processes end together
             loss = trainer.strategy.reduce(loss.detach().clone(), reduce_op="mean")
             self._items = None
         self._noun = getattr(pl_module, "noun", "items")
-        self._flag = None if loss is None else _raise_flag(loss, self._items, trainer.global_step, self._noun)
-        _read(previous, self._largest_loss)
+        self._loss = None if loss is None else _copied(loss, self._items, trainer.global_step, self._noun)
+        _check(previous, self._largest_loss)
 
     def on_validation_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Checks the last step before a validation."""
-        self._read_now()
+        self._check_now()
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Checks the last step, which has no step after it."""
-        self._read_now()
+        self._check_now()
 
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:
         """Refuses to save weights that are not finite: a finite loss can have a NaN gradient."""
-        self._read_now()
+        self._check_now()
         weights = [value for value in checkpoint["state_dict"].values() if value.is_floating_point()]
         if not all(weight.isfinite().all() for weight in weights):
             items = [] if self._items is None else self._items.tolist()
             raise Diverged("weights are not finite", trainer.global_step, items, self._noun)
 
-    def _read_now(self) -> None:
-        flag, self._flag = self._flag, None
-        _read(flag, self._largest_loss)
+    def _check_now(self) -> None:
+        copied_loss, self._loss = self._loss, None
+        _check(copied_loss, self._largest_loss)
 
 
-def _raise_flag(loss: Tensor, items: Tensor | None, step: int, noun: str = "items") -> _Flag:
+def _copied(loss: Tensor, items: Tensor | None, step: int, noun: str = "items") -> _CopiedLoss:
     loss = loss.detach().float().sum()
     copied = None
     if loss.is_cuda:
         loss = loss.to("cpu", non_blocking=True)  # into pinned memory
         copied = torch.cuda.Event()
         copied.record()
-    return _Flag(step, loss, items, noun, copied)
+    return _CopiedLoss(step, loss, items, noun, copied)
 
 
-def _read(flag: _Flag | None, largest_loss: float) -> None:
-    if flag is None:
+def _check(copied_loss: _CopiedLoss | None, largest_loss: float) -> None:
+    if copied_loss is None:
         return
-    if flag.copied is not None:
-        flag.copied.synchronize()
-    loss, items = float(flag.loss), [] if flag.items is None else flag.items.tolist()
+    if copied_loss.copied is not None:
+        copied_loss.copied.synchronize()
+    loss, items = float(copied_loss.loss), [] if copied_loss.items is None else copied_loss.items.tolist()
     if not math.isfinite(loss):
-        raise Diverged("the loss is not finite", flag.step, items, flag.noun)
+        raise Diverged("the loss is not finite", copied_loss.step, items, copied_loss.noun)
     if abs(loss) > largest_loss:
         what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
-        raise Diverged(what, flag.step, items, flag.noun)
+        raise Diverged(what, copied_loss.step, items, copied_loss.noun)

@@ -93,7 +93,7 @@ class LastCheckpoint(Callback):
         if self._resumed is not None:
             # Lightning's own count may be off by one.
             loop._batches_that_stepped = self._resumed["logged_steps"]
-            _went_on(trainer)
+            _end_restart(trainer)
             self._resumed = None
         if loop.batch_progress.current.completed % trainer.accumulate_grad_batches:
             return
@@ -121,7 +121,7 @@ class LastCheckpoint(Callback):
         """The validation is done."""
         self._validating = False
         if self._resumed is not None and not trainer.sanity_checking:
-            _went_on(trainer)
+            _end_restart(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Saves the end of the fit."""
@@ -192,7 +192,7 @@ class LastCheckpoint(Callback):
         return bool(asked[0]), int(asked[1])
 
 
-def _went_on(trainer: pl.Trainer) -> None:
+def _end_restart(trainer: pl.Trainer) -> None:
     """Ends Lightning's restarting, in which a plateau schedule would skip this epoch.
 
     Only this loop's own flag is set: with a budget in steps the property's setter turns False into True, also
