@@ -148,12 +148,3 @@ def test_captions_are_written_and_shown(fit: Fit, tmp_path: Path) -> None:
 def _shown() -> list[tuple[int, str]]:
     """The two of twelve, and what the task says of them."""
     return [(number, f"{'word ' * (number % 6)}{number}") for number in (3, 9)]
-
-
-@pytest.mark.parametrize("callback", [CaptionFigures, CaptionTable])
-def test_the_budget_cannot_be_exceeded(callback: Any, tmp_path: Path) -> None:
-    for images in (0, 9):
-        with pytest.raises(ValueError, match=f"images must be from 1 to 8, got {images}"):
-            callback(folder=tmp_path, images=images)
-    with pytest.raises(ValueError, match="every_n_validations must be at least 1, got 0"):
-        callback(folder=tmp_path, every_n_validations=0)

@@ -80,9 +80,3 @@ def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: An
         assert sum(fall.caught for fall in falls) == int(item["prediction"])
         places = [place for fall in falls for place in fall.locations.tolist()]
         assert np.ravel(places).tolist() == pytest.approx(np.ravel(item["locations"]).tolist(), abs=1e-6)
-
-
-def test_bad_numbers(tmp_path: Path) -> None:
-    for games in (0, 9):
-        with pytest.raises(ValueError, match=f"games must be from 1 to 8, got {games}"):
-            GameFigures(folder=tmp_path, games=games)

@@ -226,11 +226,3 @@ def test_it_counts_on_after_an_interruption(tmp_path: Path, drawn: list[tuple[st
     second.load_state_dict(first.state_dict())
     fit(tmp_path, learned, second, [], max_epochs=2)
     assert [title for title, _ in drawn] == ["step0000002"], "the fourth in all is the first behind it"
-
-
-def test_bad_numbers(tmp_path: Path) -> None:
-    for images in (0, 9):
-        with pytest.raises(ValueError, match=f"images must be from 1 to 8, got {images}"):
-            GlimpseFigures(folder=tmp_path, images=images)
-    with pytest.raises(ValueError, match="every_n_validations must be at least 1, got 0"):
-        GlimpseFigures(folder=tmp_path, every_n_validations=0)

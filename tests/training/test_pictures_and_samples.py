@@ -8,6 +8,10 @@ from fake_task import SENTENCES, FakeTask, Fit
 from lightning.pytorch.loggers import WandbLogger
 
 from zoo.loggers.metrics_file import MetricsFile
+from zoo.tasks.captioning.caption_figures import CaptionFigures
+from zoo.tasks.captioning.caption_table import CaptionTable
+from zoo.tasks.recognition.glimpse_figures import GlimpseFigures
+from zoo.tasks.tracking.game_figures import GameFigures
 from zoo.tasks.translation.alignment_figures import AlignmentFigures
 from zoo.tasks.translation.sample_table import SampleTable
 from zoo.training.callbacks.fixed import fixed_predictions
@@ -123,9 +127,20 @@ def test_short_and_long_sentences_are_chosen() -> None:
     assert fixed_predictions(task, "test", 8) == []
 
 
-@pytest.mark.parametrize("callback", [AlignmentFigures, SampleTable])
-def test_the_budget_cannot_be_exceeded(callback: Any, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="sentences must be from 1 to 8, got 9"):
-        callback(folder=tmp_path, sentences=9)
+@pytest.mark.parametrize(
+    ("callback", "setting"),
+    [
+        (AlignmentFigures, "sentences"),
+        (SampleTable, "sentences"),
+        (CaptionFigures, "images"),
+        (CaptionTable, "images"),
+        (GlimpseFigures, "images"),
+        (GameFigures, "games"),
+    ],
+)
+def test_the_budget_cannot_be_exceeded(callback: Any, setting: str, tmp_path: Path) -> None:
+    for number in (0, 9):
+        with pytest.raises(ValueError, match=f"{setting} must be from 1 to 8, got {number}"):
+            callback(folder=tmp_path, **{setting: number})
     with pytest.raises(ValueError, match="every_n_validations must be at least 1, got 0"):
         callback(folder=tmp_path, every_n_validations=0)
