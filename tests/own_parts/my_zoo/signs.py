@@ -103,6 +103,7 @@ class Signs(Predictor):
 
 class SignTask(Task):
     batch_type = SignBatch
+    noun, unit = "sums", "sums"
     predictor = Signs
     validated = ("sign_error",)
     telling = ("sign_error",)
