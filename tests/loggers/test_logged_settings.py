@@ -26,7 +26,7 @@ def test_one_level_of_simple_values(configure: Callable[..., Config]) -> None:
     assert {key: settings.get(key) for key in expected} == expected
 
 
-def test_nothing_stands_there_twice_and_no_folder_at_all(configure: Callable[..., Config]) -> None:
+def test_settings_are_shown_once_and_without_folders(configure: Callable[..., Config]) -> None:
     config = configure()
     settings = logged_settings(config)
     assert "optimizer" in settings

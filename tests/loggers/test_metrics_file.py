@@ -22,7 +22,7 @@ def test_every_value_is_a_row(tmp_path: Path) -> None:
     assert list(read_metrics(logger.path))[1] == Value(3, "train/odd, name", 2.0)
 
 
-def test_what_is_not_finite_is_written_too(tmp_path: Path) -> None:
+def test_values_that_are_not_finite_are_written(tmp_path: Path) -> None:
     logger = MetricsFile(tmp_path / "metrics.csv")
     logger.log_metrics({"a": math.nan, "b": -math.inf}, step=1)
     values = [row.value for row in read_metrics(logger.path)]

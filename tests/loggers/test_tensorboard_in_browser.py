@@ -79,7 +79,7 @@ def _asked(address: str, question: str, body: bytes | None = None) -> str:
         return str(answer.read().decode())
 
 
-def test_what_was_logged_is_shown(address: str, tmp_path: Path) -> None:
+def test_logged_values_are_shown(address: str, tmp_path: Path) -> None:
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     done = subprocess.run(
         [str(CHROMIUM), *OPTIONS, profile, "--dump-dom", f"{address}/#timeseries"],

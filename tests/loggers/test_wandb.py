@@ -264,9 +264,7 @@ def test_a_server_that_does_not_answer_is_no_reason_to_fail(
     assert list(segments.glob("run-*")) == [earlier], "no empty run of the failed attempt"
 
 
-def test_who_stays_offline_sends_no_crash_reports_either(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_offline_runs_send_no_crash_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WANDB_MODE", "disabled")
     monkeypatch.delenv("WANDB_ERROR_REPORTING")
     logger = _logger(tmp_path)
@@ -363,7 +361,7 @@ def test_a_wandb_that_fails_at_any_of_its_calls_costs_one_warning(
         assert caplog.messages[0].endswith(f"metrics.csv has all of it: ConnectionError: {path} fails")
 
 
-def test_a_wandb_that_cannot_be_begun_is_asked_once(
+def test_a_wandb_that_cannot_start_is_tried_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("WANDB_API_KEY", KEY)

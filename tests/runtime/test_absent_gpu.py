@@ -11,7 +11,7 @@ from zoo.runtime.absent_gpu import remember_absence
 @pytest.mark.parametrize(
     ("present", "before", "after"), [(False, None, ""), (False, "1", "1"), (True, None, None)]
 )
-def test_absence_is_said_where_nobody_said_otherwise(
+def test_absence_is_set_unless_the_variable_is_set(
     monkeypatch: pytest.MonkeyPatch, present: bool, before: str | None, after: str | None
 ) -> None:
     monkeypatch.setattr(torch.cuda, "is_available", lambda: present)

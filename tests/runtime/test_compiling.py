@@ -177,7 +177,7 @@ class TestCheck:
         with pytest.raises(ConfigError, match="compile: true changes nothing: no part of this model"):
             check(configure("trainer=cpu", "model/decoder=none", "compile=true"))
 
-    def test_is_another_speed_not_another_result(self, configure: Callable[..., Config]) -> None:
+    def test_compile_does_not_change_the_config_hash(self, configure: Callable[..., Config]) -> None:
         assert config_hash(configure("compile=true")) == config_hash(configure())
 
 

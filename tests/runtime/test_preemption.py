@@ -77,7 +77,7 @@ with Preemption() as preemption:
     assert done.returncode == -signal.SIGINT
 
 
-def test_what_nohup_started_does_not_hear_of_a_closed_terminal() -> None:
+def test_nohup_keeps_sighup_ignored() -> None:
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     with Preemption() as preemption:
         preemption.install()

@@ -123,7 +123,7 @@ def test_the_same_images_on_one_sheet_each_time(
     assert second.weights.shape == (2, 1, 2)
 
 
-def test_no_attention_no_picture(fit: Fit, tmp_path: Path) -> None:
+def test_without_attention_there_is_no_figure(fit: Fit, tmp_path: Path) -> None:
     figures = CaptionFigures(folder=tmp_path, every_n_validations=1)
     fit(Captions(attention=False), [Beside(Images()), figures], test=True)
     assert not (tmp_path / "figures").exists()

@@ -52,7 +52,7 @@ def loaded(run: Path) -> Captioner:
     return captioner
 
 
-def test_what_is_said_is_what_the_task_says(run: Path, pictures: list[Path]) -> None:
+def test_predictions_equal_the_tasks_captions(run: Path, pictures: list[Path]) -> None:
     captioner = loaded(run)
     images = as_float(torch.stack([read_image(picture, CAPTIONS.images) for picture in pictures]))
     expected = [found[0].text for found in captioner.task.caption(images)]
@@ -78,7 +78,7 @@ def test_several_captions_of_each(tmp_path: Path, pictures: list[Path], decoding
     assert [len(captions) for captions in captioner.predict(pictures[:2])] == [1, 1]
 
 
-def test_many_pictures_are_looked_at_by_parts(
+def test_many_pictures_are_predicted_in_batches(
     run: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     captioner = loaded(run)
@@ -183,7 +183,7 @@ def test_several_models_and_pictures_on_one_drawing(
         )
 
 
-def test_what_cannot_be_drawn_leaves_no_file(run: Path, pictures: list[Path], tmp_path: Path) -> None:
+def test_refused_drawings_leave_no_file(run: Path, pictures: list[Path], tmp_path: Path) -> None:
     blind, path = loaded(make_captioner(tmp_path / "blind", selection=None)), tmp_path / "a.png"
     assert blind.predict(pictures)
     with pytest.raises(ValueError, match=r"cannot draw .*a\.png: the model of blind has no attention"):

@@ -179,7 +179,7 @@ class Frozen(Compact):
         return super().train(False)
 
 
-def test_a_run_says_nothing_of_an_encoder_that_does_not_learn(tmp_path: Path) -> None:
+def test_a_frozen_encoder_causes_no_warning(tmp_path: Path) -> None:
     task = make_task()
     task.network.encoder = Frozen(widths=[8], feature_size=16).eval()
     with warnings.catch_warnings():
@@ -208,7 +208,7 @@ def test_sampled_readings_add_their_terms_with_their_weight() -> None:
     assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
 
 
-def test_a_soft_reading_knows_what_a_word_is_worth() -> None:
+def test_the_soft_reward_is_the_log_likelihood_under_soft_attention() -> None:
     """Of the spread of rewards nearly all is that of words, which a moving average cannot foretell."""
     spread = {}
     for baseline in (MovingAverageBaseline, SoftReadingBaseline):
@@ -224,7 +224,7 @@ def test_a_soft_reading_knows_what_a_word_is_worth() -> None:
 
 
 @pytest.mark.parametrize("discount", [1.0, None])
-def test_a_soft_reading_leaves_the_gradient_as_it_is(
+def test_a_soft_baseline_leaves_the_expected_gradient_unchanged(
     discount: float | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The estimate, over all pairs of places by their probability, is that of the expected reward."""
@@ -259,7 +259,7 @@ def test_a_soft_reading_leaves_the_gradient_as_it_is(
     assert max(part.abs().max() for part in wanted) > 0.01
 
 
-def test_the_penalty_is_on_what_is_sampled_from() -> None:
+def test_the_penalty_uses_the_sampled_distribution() -> None:
     """A sample has no gradient; its distribution has."""
     task, given = make_task(Hard, reinforce=None, doubly_stochastic=1.0), batch()
     task.training_step(given, 0).backward()
@@ -282,7 +282,7 @@ def test_stored_features_take_the_place_of_images() -> None:
 
 
 @pytest.mark.parametrize("selection", [Soft, None], ids=["soft", "none"])
-def test_it_learns_to_say_what_there_is(tmp_path: Path, selection: Callable[..., nn.Module] | None) -> None:
+def test_captions_are_learned(tmp_path: Path, selection: Callable[..., nn.Module] | None) -> None:
     task = make_task(selection, doubly_stochastic=0.0, optimizer=partial(torch.optim.Adam, lr=0.02))
     trainer = quiet_trainer(tmp_path, max_epochs=80, check_val_every_n_epoch=80)
     trainer.fit(task, datamodule=Sides())
@@ -305,7 +305,7 @@ def test_it_learns_to_say_what_there_is(tmp_path: Path, selection: Callable[...,
     assert logged == set(CaptioningTask.validated) - without
 
 
-def test_a_true_caption_that_is_no_reference_is_right_and_words_point(tmp_path: Path) -> None:
+def test_true_captions_match_exactly_and_words_point(tmp_path: Path) -> None:
     def search(*_: Any, **told: Any) -> list[list[Hypothesis]]:
         maps = torch.zeros(2, 8)  # a grid of 2 x 4
         maps[0, [0, 1, 4]] = torch.tensor([0.1, 0.8, 0.1])  # second cell of the first row: left
@@ -319,7 +319,7 @@ def test_a_true_caption_that_is_no_reference_is_right_and_words_point(tmp_path: 
     assert tested["test/pointing_accuracy"] == 0.5, "half of the images have their colour there"
 
 
-def test_where_the_truth_is_unknown_references_are_what_is_right(tmp_path: Path) -> None:
+def test_without_true_captions_references_match_exactly(tmp_path: Path) -> None:
     class Unknown(Sides):
         def test_dataloader(self) -> Any:
             raw = [[f"{caption.capitalize()} .", other] for caption, other in batch().references]
@@ -374,7 +374,7 @@ def test_captions_have_maps_of_the_grid_and_do_not_depend_on_the_batch() -> None
     assert none[0].weights is None
 
 
-def test_maps_lie_as_the_image_does() -> None:
+def test_maps_have_the_images_orientation() -> None:
     """Weights are unflattened as places were flattened: row by row."""
     task, images = make_task().eval(), batch().images
     assert images is not None
@@ -393,7 +393,7 @@ def test_maps_lie_as_the_image_does() -> None:
     torch.testing.assert_close(found.weights[0], scores.flatten().softmax(0).view(2, 4))
 
 
-def test_what_a_search_is_told() -> None:
+def test_arguments_of_the_search() -> None:
     told: dict[str, Any] = {}
 
     def search(*_: Any, **given: Any) -> list[list[Hypothesis]]:
@@ -464,7 +464,7 @@ def test_weights_are_read_before_training_and_the_encoder_knows_the_epoch(tmp_pa
         ),
     ],
 )
-def test_numbers_without_a_meaning_are_refused(changes: dict[str, Any], reason: str) -> None:
+def test_numbers_out_of_range_are_refused(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         make_task(**changes)
 

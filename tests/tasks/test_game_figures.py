@@ -71,7 +71,7 @@ def test_a_sheet_and_a_histogram_at_every_second_validation_and_at_test(tmp_path
 @pytest.mark.parametrize(
     ("policy", "precision"), [(partial(LearnedPolicy, std=0.1), "bf16-mixed"), (RandomPolicy, "64-true")]
 )
-def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
+def test_drawn_paths_equal_the_tested_ones(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
     """In the same precision, and at the same places of what looks anywhere."""
     drawn = watch(module, "game_sheet")
     task = fit(tmp_path, GameFigures(folder=tmp_path, games=6), policy, precision=precision)

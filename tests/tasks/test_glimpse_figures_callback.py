@@ -161,7 +161,9 @@ def test_the_first_images_then_right_and_wrong_ones_apart(
     }
 
 
-def test_what_looks_anywhere_stands_where_it_belongs(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
+def test_random_policies_are_drawn_under_the_right_heading(
+    tmp_path: Path, drawn: list[tuple[str, Groups]]
+) -> None:
     figures = GlimpseFigures(folder=tmp_path, images=4, every_n_validations=1)
     fit(tmp_path, lambda size: RandomPolicy(state_size=size), figures, [])
     assert len(drawn) == 3
@@ -175,7 +177,7 @@ def test_what_looks_anywhere_stands_where_it_belongs(tmp_path: Path, drawn: list
     ("policy", "precision"),
     [(learned, "32-true"), (lambda size: RandomPolicy(state_size=size), "bf16-mixed"), (learned, "64-true")],
 )
-def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
+def test_drawn_paths_equal_the_tested_ones(tmp_path: Path, watch: Any, policy: Any, precision: str) -> None:
     """In the same precision, and at the same places of what looks anywhere."""
     sheets = watch(module, "glimpse_sheet")
     figures = GlimpseFigures(folder=tmp_path, images=8, every_n_validations=9)
@@ -194,7 +196,7 @@ def test_what_is_drawn_is_what_was_tested(tmp_path: Path, watch: Any, policy: An
     ]
 
 
-def test_none_wrong_at_all(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
+def test_groups_of_a_perfect_model(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
     class Perfect(GlimpseFigures):
         """Finds only what was right, as behind a perfect model."""
 
@@ -218,7 +220,7 @@ def test_a_model_that_sees_whole_images_has_none(tmp_path: Path, drawn: list[tup
     assert drawn == []
 
 
-def test_it_counts_on_after_an_interruption(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
+def test_the_count_of_validations_is_resumed(tmp_path: Path, drawn: list[tuple[str, Groups]]) -> None:
     first = GlimpseFigures(folder=tmp_path, every_n_validations=4)
     fit(tmp_path, learned, first, [], max_epochs=3)
     assert drawn == []

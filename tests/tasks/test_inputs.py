@@ -80,7 +80,7 @@ def test_anything_but_a_list_is_refused(idle: dict[str, Any], door: str, given: 
 
 
 @pytest.mark.parametrize("door", DOORS)
-def test_by_name_and_with_how_many(idle: dict[str, Any], door: str) -> None:
+def test_first_argument_by_name_and_bad_nbest(idle: dict[str, Any], door: str) -> None:
     name = "texts" if door == "translator" else "pictures"
     with pytest.raises(TypeError, match=f"{name} must be a list"):
         idle[door].predict(**{name: "a"})
@@ -99,7 +99,7 @@ def test_by_name_and_with_how_many(idle: dict[str, Any], door: str) -> None:
             idle[door].predict([], nbest)
 
 
-def test_what_is_no_path_is_no_text_and_the_other_way_round(idle: dict[str, Any]) -> None:
+def test_paths_are_no_texts_and_missing_files_are_named(idle: dict[str, Any]) -> None:
     with pytest.raises(TypeError, match=r"texts\[0\] is a pathlib\.PosixPath"):
         idle["translator"].predict([Path("dog.png")])
     with pytest.raises(ValueError, match=r"texts\[1\] cannot be written as UTF-8: '\\ud800'"):
@@ -127,7 +127,7 @@ def test_every_sequence_is_taken(
         assert len(doors[door].predict(make(list(map(str, pictures))))) == 2
 
 
-def test_of_nothing_the_translation_is_nothing(doors: dict[str, Any]) -> None:
+def test_blank_texts_have_blank_translations(doors: dict[str, Any]) -> None:
     translator = doors["translator"]
     blank = ["", "  ", "\n", "\u200b"]
     counted: list[int] = []
@@ -146,7 +146,7 @@ def test_of_nothing_the_translation_is_nothing(doors: dict[str, Any]) -> None:
     assert translator(" ") == ""
 
 
-def test_what_cannot_be_drawn(doors: dict[str, Any], tmp_path: Path) -> None:
+def test_impossible_drawings_are_refused(doors: dict[str, Any], tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"a\.png: the sentence is empty"):
         doors["translator"].plot(" ", tmp_path / "a.png")
     with pytest.raises(TypeError, match=r"text\[0\] is None"):

@@ -77,7 +77,7 @@ def test_paths_are_what_the_agent_did(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("run", ["plays", "looks_anywhere"])
-def test_a_game_is_played_alike_every_time(folder: Path, run: str) -> None:
+def test_a_seed_always_gives_the_same_game(folder: Path, run: str) -> None:
     player: Any = zoo.load(folder / run)
     before = torch.random.get_rng_state()
     first = player.play()
@@ -105,7 +105,7 @@ def test_the_command_prints_and_draws_one_game(folder: Path, tmp_path: Path) -> 
     assert (tmp_path / "other.PDF").read_bytes().startswith(b"%PDF")
 
 
-def test_what_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_wrong_inputs_and_models_are_refused(folder: Path, tmp_path: Path) -> None:
     plays, plot = folder / "plays", tmp_path / "a.png"
     own = f"the model of {plays} plays games of its own: give nothing but runs like it"
     assert fails(plays, "a sentence") == fails(plays, folder / "dog.png") == own

@@ -274,7 +274,7 @@ def test_maps_of_all_heads_are_what_the_search_read(tmp_path: Path) -> None:
         assert maps["decoder"][1:] == (target, ["<s>", *target[:-1]])
 
 
-def test_no_picture_without_attention(tmp_path: Path) -> None:
+def test_drawing_needs_attention(tmp_path: Path) -> None:
     predictor = zoo.load(make_run(tmp_path / "none", decoder="FixedVectorDecoder"))
     with pytest.raises(ValueError, match="has no attention"):
         predictor.plot("abc", tmp_path / "a.png")

@@ -45,7 +45,7 @@ def test_a_checkpoint_of_no_task_is_refused(run: Path, tmp_path: Path) -> None:
         zoo.load(tmp_path / "a.ckpt")
 
 
-def test_what_is_said_is_what_the_network_says(run: Path, pictures: list[Path]) -> None:
+def test_predictions_equal_the_networks_outputs(run: Path, pictures: list[Path]) -> None:
     recogniser = zoo.load(run)
     assert isinstance(recogniser, Recogniser)
     found = recogniser.predict(pictures, nbest=3)
@@ -65,7 +65,7 @@ def test_what_is_said_is_what_the_network_says(run: Path, pictures: list[Path]) 
     assert not recogniser.task.training
 
 
-def test_places_at_random_are_the_same_ones_in_every_answer(run: Path, pictures: list[Path]) -> None:
+def test_random_policies_repeat_their_places_in_every_answer(run: Path, pictures: list[Path]) -> None:
     recogniser: Any = zoo.load(run)
     recogniser.task.network.policy = recogniser.task.policy = RandomPolicy(state_size=1)
     before = torch.random.get_rng_state()
@@ -83,13 +83,13 @@ def test_places_at_random_are_the_same_ones_in_every_answer(run: Path, pictures:
     assert torch.equal(torch.random.get_rng_state(), before), "what others draw stays as it was"
 
 
-def test_more_classes_than_there_are_is_all_of_them(run: Path, pictures: list[Path]) -> None:
+def test_nbest_is_at_most_the_number_of_classes(run: Path, pictures: list[Path]) -> None:
     recogniser: Any = zoo.load(run)
     assert len(recogniser.predict(pictures[:1], nbest=99)[0]) == 3
     assert recogniser.predict([]) == []
 
 
-def test_many_pictures_are_looked_at_by_parts(
+def test_many_pictures_are_predicted_in_batches(
     run: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recogniser: Any = zoo.load(run)
@@ -174,7 +174,7 @@ def test_drawings_of_one_model_and_of_several(run: Path, pictures: list[Path], t
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.png", "two.PDF"]
 
 
-def test_what_cannot_be_drawn_leaves_no_file(run: Path, pictures: list[Path], tmp_path: Path) -> None:
+def test_refused_drawings_leave_no_file(run: Path, pictures: list[Path], tmp_path: Path) -> None:
     whole: Any = zoo.load(make_recogniser(tmp_path / "whole", policy="none"))
     path, recogniser = tmp_path / "a.png", zoo.load(run)
     assert isinstance(recogniser, Recogniser)

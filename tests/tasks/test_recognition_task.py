@@ -137,7 +137,7 @@ class Scripted(nn.Module):
         return Recognised(logits, (Glimpsed(look, location[..., None, None, None, None], nothing, nothing),))
 
 
-def test_the_three_errors_stand_apart() -> None:
+def test_the_three_errors_are_separate() -> None:
     task = make_task(Scripted())
     task.scores["test"], task.predictions["test"] = task.new_scores("test"), []
     task._evaluate("test", batch(6))
@@ -289,12 +289,12 @@ def test_paths_are_what_the_agent_did() -> None:
         ),
     ],
 )
-def test_what_makes_no_sense_is_refused(changes: dict[str, Any], reason: str) -> None:
+def test_bad_arguments_are_refused(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         make_task(**changes)
 
 
-def test_it_learns_to_look_and_to_recognise(tmp_path: Path) -> None:
+def test_glimpses_and_recognition_are_learned(tmp_path: Path) -> None:
     """Digits as they are, in a minute's thousandth part of the paper's training: far better than chance."""
     data = ImageData(images=Digits(), canvas=None, batch_size=64, seed=1)
     data.setup()

@@ -231,12 +231,12 @@ def test_the_alarm_of_a_collapsed_policy(
         ({"network": FullyConnected(spec=SPEC, hidden_size=4)}, "FullyConnected takes no glimpses"),
     ],
 )
-def test_what_makes_no_sense_is_refused(changes: dict[str, Any], reason: str) -> None:
+def test_bad_arguments_are_refused(changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         make_task(**changes)
 
 
-def test_it_learns_a_small_game(tmp_path: Path) -> None:
+def test_a_small_game_is_learned(tmp_path: Path) -> None:
     """4 x 4 pixels, one ball: nearly always caught, which chance does in about half of the games."""
     sizes = {"train_games": 25_600, "validation_games": 200, "test_games": 10}
     data = CatchData(size=4, ball=1, balls=1, batch_size=128, seed=1, **sizes)

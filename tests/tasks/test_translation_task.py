@@ -100,7 +100,7 @@ def test_the_loss_is_smoothed_cross_entropy_per_real_token(data: TranslationData
     assert task.training_step(batch, 0).item() == pytest.approx(total / tokens, rel=1e-5)
 
 
-def test_sampled_readings_are_rewarded_with_what_they_can_still_change(
+def test_sampled_readings_are_rewarded_with_later_tokens(
     data: TranslationData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     task, batch = make_task(data, Hard, label_smoothing=0.0), first_batch(data)
@@ -127,7 +127,7 @@ def test_sampled_readings_are_rewarded_with_what_they_can_still_change(
     assert all(weight.grad is not None and weight.grad.any() for weight in score.parameters())
 
 
-def test_without_later_tokens_a_reading_is_rewarded_with_its_own(
+def test_with_discount_0_a_reading_is_rewarded_with_its_own_token(
     data: TranslationData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     alone = {"baseline": LearnedBaseline, "entropy_weight": 0.0, "discount": 0.0}
@@ -143,7 +143,7 @@ def test_without_later_tokens_a_reading_is_rewarded_with_its_own(
     )
 
 
-def test_without_a_discount_the_whole_sentence_rewards_each_reading(
+def test_with_discount_none_the_whole_sentence_rewards_each_reading(
     data: TranslationData, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Xu et al. 2015, section 4.1: `log p(y | s̃, a) - b` stands before the sum over the readings."""
@@ -165,7 +165,7 @@ def test_without_a_discount_the_whole_sentence_rewards_each_reading(
 
 
 @pytest.mark.parametrize("selection", [Soft, GumbelHard])
-def test_what_does_not_sample_has_no_reinforce_parameters(
+def test_selections_without_samples_have_no_reinforce_parameters(
     data: TranslationData, selection: Callable[..., nn.Module]
 ) -> None:
     task = make_task(data, selection)
@@ -368,7 +368,7 @@ def test_validation_is_greedy_and_the_test_as_configured(data: TranslationData, 
     assert calls
 
 
-def test_what_a_search_is_told(data: TranslationData) -> None:
+def test_arguments_of_the_search(data: TranslationData) -> None:
     """Limits by each sentence's own length, and no special token but the end."""
     task = make_task(data).eval()
     task.target = replace(task.target, maximum_length=15)

@@ -39,7 +39,7 @@ WORDS = ["▁A", "▁zebra", "▁sees", "▁Zwickau", ""]
     ],
     ids=["one", "twice", "eos", "nothing", "none", "empty"],
 )
-def test_the_word_that_is_looked_at_most(
+def test_the_word_with_the_largest_weight_is_copied(
     ids: list[int], weights: list[list[float]], copied: dict[int, str]
 ) -> None:
     assert copied_words(ids, UNK, torch.tensor(weights).view(-1, 5), WORDS) == copied

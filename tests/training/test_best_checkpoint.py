@@ -74,7 +74,7 @@ def test_of_equally_good_checkpoints_the_newest_is_kept(
     assert _monitor(state) == "val/bleu", "readers of a checkpoint find what picked it"
 
 
-def test_a_monitor_that_never_changes_is_said_early_and_at_the_end(
+def test_a_monitor_that_never_changes_is_warned_of_early_and_at_the_end(
     fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     callback = best(tmp_path)
@@ -89,7 +89,7 @@ def test_a_monitor_that_never_changes_is_said_early_and_at_the_end(
     assert late == f"{callback.unchanged}; the newest checkpoint was kept"
 
 
-def test_what_else_waits_for_the_monitor_is_said_with_it(
+def test_the_warning_names_what_else_waits_for_the_monitor(
     fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     stop = EarlyStopping(monitor="val/bleu", mode="max", patience=9)
@@ -104,7 +104,7 @@ def test_what_else_waits_for_the_monitor_is_said_with_it(
 
 
 @pytest.mark.parametrize("values", [[0.0, 0.0, 0.1, 0.1], [0.0]])
-def test_a_monitor_that_changed_or_was_seen_once_is_no_fault(
+def test_a_monitor_that_changed_or_was_seen_once_is_not_warned_of(
     fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture, values: list[float]
 ) -> None:
     callback = best(tmp_path)

@@ -309,7 +309,7 @@ def test_an_archive_that_unpacks_to_more_than_its_size_is_refused(tmp_path: Path
 
 
 @pytest.mark.hostile("checkpoint")
-def test_what_is_no_file_is_refused_at_once(tmp_path: Path) -> None:
+def test_other_files_than_regular_ones_are_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.ckpt")
     (tmp_path / "link.ckpt").symlink_to(tmp_path / "a.ckpt")
     (tmp_path / "run" / "checkpoints").mkdir(parents=True)

@@ -39,7 +39,7 @@ def test_an_interrupted_write_keeps_the_last_checkpoint(
     assert os.listdir(tmp_path) == ["a.ckpt"]
 
 
-def test_what_a_killed_process_left_is_no_obstacle(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_do_not_disturb(tmp_path: Path) -> None:
     path = tmp_path / "a.ckpt"
     path.with_name("a.ckpt.tmp").write_bytes(b"left behind")
     AtomicIO().save_checkpoint({"step": 1}, path)

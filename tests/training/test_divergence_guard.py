@@ -39,7 +39,7 @@ def test_the_step_is_named_and_at_most_one_more_is_trained(fit: Fit, value: floa
     assert steps.trained == 7
 
 
-def test_the_last_step_before_a_validation_is_looked_at_before_it(fit: Fit) -> None:
+def test_the_last_step_before_a_validation_is_checked_before_it(fit: Fit) -> None:
     task, steps = FakeTask(), _Steps()
     task.loss_at[4] = math.nan
     with pytest.raises(Diverged, match="step 4"):
@@ -48,7 +48,7 @@ def test_the_last_step_before_a_validation_is_looked_at_before_it(fit: Fit) -> N
     assert steps.validations == 0
 
 
-def test_the_very_last_step_is_looked_at(fit: Fit) -> None:
+def test_the_very_last_step_is_checked(fit: Fit) -> None:
     task = FakeTask()
     task.loss_at[3] = math.nan
     with pytest.raises(Diverged, match="step 3"):
@@ -82,7 +82,7 @@ def test_weights_broken_by_a_gradient_are_not_saved_although_the_loss_was_finite
     assert torch.load(tmp_path / "last.ckpt", weights_only=True)["global_step"] == 1
 
 
-def test_a_loss_beyond_all_measure_counts_as_diverged(fit: Fit) -> None:
+def test_a_loss_beyond_the_largest_has_diverged(fit: Fit) -> None:
     task = FakeTask()
     task.loss_at[6] = -1e9
     with pytest.raises(Diverged, match=r"largest_loss=10000, at step 6"):
@@ -119,7 +119,7 @@ def test_a_healthy_run_is_left_alone(fit: Fit, tmp_path: Path) -> None:
     assert trainer.global_step == 8
 
 
-def test_a_step_is_not_looked_at_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_step_is_checked_one_step_later(monkeypatch: pytest.MonkeyPatch) -> None:
     """What makes the host wait is reading a flag; it must be the previous step's."""
     read: list[int] = []
 
@@ -137,7 +137,7 @@ def test_a_step_is_not_looked_at_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.gpu
-def test_on_a_gpu_the_flag_arrives_without_waiting() -> None:
+def test_on_a_gpu_the_loss_is_copied_without_waiting() -> None:
     from zoo.training.callbacks.divergence import _check, _copied
 
     loss = torch.tensor(math.nan, device="cuda")  # the copy of a number waits

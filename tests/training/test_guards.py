@@ -100,7 +100,7 @@ class _Stuck(Dataset[Any]):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded, use of fork:DeprecationWarning")
-def test_a_stuck_worker_is_said() -> None:
+def test_a_stuck_worker_is_reported() -> None:
     batches = TokenBatches(np.ones((4, 2), dtype=np.int64), 4, seed=1)
     loader = BatchLoader(_Stuck(), batches, workers=1, worker_timeout=0.5)
     with pytest.raises(TimeoutError, match=r"no batch came from the 1 data workers for 0\.5 s"):

@@ -60,7 +60,7 @@ def test_no_logger_still_gives_files(fit: Fit, tmp_path: Path) -> None:
     assert len(list((tmp_path / "figures").iterdir())) == 2
 
 
-def test_no_attention_no_picture(fit: Fit, tmp_path: Path) -> None:
+def test_without_attention_there_is_no_figure(fit: Fit, tmp_path: Path) -> None:
     fit(FakeTask(attention=False), [AlignmentFigures(folder=tmp_path, every_n_validations=1)], test=True)
     assert not (tmp_path / "figures").exists()
 
@@ -78,7 +78,7 @@ def test_all_heads_of_the_first_sentences_alone(fit: Fit, tmp_path: Path) -> Non
     assert task.mapped == [texts[:2] for texts in task.translated], "one pass for all of them"
 
 
-def test_no_budget_no_heads(fit: Fit, tmp_path: Path) -> None:
+def test_head_grids_may_be_left_out(fit: Fit, tmp_path: Path) -> None:
     fit(FakeTask(heads=True), [AlignmentFigures(folder=tmp_path, head_grids=0, every_n_validations=2)])
     assert [path.name for path in (tmp_path / "figures").iterdir()] == ["alignments_step0000008.png"]
     for number in (-1, 4):

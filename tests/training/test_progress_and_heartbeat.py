@@ -37,7 +37,7 @@ def test_every_validation_is_one_line_and_no_terminal_means_no_flood(
     assert "\r" not in capsys.readouterr().out
 
 
-def test_the_metric_that_picks_comes_first_and_an_untrained_model_is_no_news(
+def test_the_monitor_comes_first_and_the_sanity_check_is_not_logged(
     fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     best = ModelCheckpoint(dirpath=tmp_path, monitor="val/tf_loss")
@@ -71,7 +71,7 @@ class Measured(FakeTask):
         (20, "step 4  epoch 0  val/chrf 12,346"),
     ],
 )
-def test_a_validation_is_said_by_what_says_most_as_far_as_it_fits(
+def test_a_validation_line_has_as_many_metrics_as_fit(
     fit: Fit,
     caplog: pytest.LogCaptureFixture,
     monkeypatch: pytest.MonkeyPatch,
@@ -85,7 +85,7 @@ def test_a_validation_is_said_by_what_says_most_as_far_as_it_fits(
 
 
 @pytest.mark.parametrize(("every", "lines"), [(20, 1), (8, 0)])
-def test_a_training_too_short_to_log_its_loss_is_said(
+def test_a_training_too_short_to_log_its_loss_is_warned_of(
     fit: Fit, tmp_path: Path, caplog: pytest.LogCaptureFixture, every: int, lines: int
 ) -> None:
     logger = CSVLogger(tmp_path)

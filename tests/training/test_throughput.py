@@ -82,7 +82,7 @@ def test_before_any_training_there_is_no_speed() -> None:
     assert Throughput().per_second == {}
 
 
-def test_what_is_counted_goes_on_where_it_was(fit: Fit) -> None:
+def test_counts_are_resumed(fit: Fit) -> None:
     first = Throughput()
     fit(FakeTask(), [first], log_every_n_steps=3, max_steps=5, limit_val_batches=0)
     stopped = Throughput()
