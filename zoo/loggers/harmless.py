@@ -1,7 +1,7 @@
 """A dashboard is a view beside metrics.csv: what goes wrong in it is said once, and the training goes on."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -18,10 +18,13 @@ class Dashboard:
     Attributes:
         shown_by: the dashboard's name, for the warning.
         lost: whether it could not even be begun, so that nothing more is tried.
+        better: by validation metric, such as `val/bleu`, which value is the best: `max` or `min`. The task
+            says it; a metric without a better side is not there.
     """
 
     shown_by: str
     lost = False
+    better: Mapping[str, str] = {}
     _complained = False
 
     def begun(self, begin: Callable[[], Any]) -> Any:

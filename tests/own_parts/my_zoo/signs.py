@@ -11,6 +11,7 @@ from torchmetrics import MeanMetric
 from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule
 from zoo.core.spec import DataSpec
+from zoo.metrics.measure import Measure
 from zoo.tasks.inputs import Inputs, takes
 from zoo.tasks.predictor import Predictor
 from zoo.tasks.task import Scores, Task
@@ -106,9 +107,7 @@ class Signs(Predictor):
 class SignTask(Task):
     batch_type = SignBatch
     predictor = Signs
-    validated = ("sign_error",)
-    telling = ("sign_error",)
-    own_metrics: ClassVar = {"sign_error": SignError}
+    metrics: ClassVar = {"sign_error": Measure(SignError, better="min", headline=True, watched=1)}
 
     def __init__(
         self, *, network: nn.Module, spec: DataSpec, optimizer: Any, scheduler: Any, monitor: str
