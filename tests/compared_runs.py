@@ -13,6 +13,15 @@ from zoo.runs.status import State, StatusFile
 
 TARGETS = [f"2020-01-{day:02}" for day in range(1, 21)]
 """References of the test items."""
+METRICS = {
+    "exact_match": {"better": "max", "digits": 4, "headline": True, "items": "exact_match"},
+    "error": {"better": "min", "items": "wrong_answers"},
+    "tf_perplexity": {"better": "min", "per_token": True},
+    "bleu": {"better": "max", "digits": 2, "items": "bleu"},
+    "pointing_accuracy": {"better": "max"},
+    "pointing_centre": {"better": None},
+}
+"""What the runs' task declares."""
 MACHINE = {"processor": "Some CPU", "cores": 2, "threads": 1, "gpus": []}
 
 
@@ -63,6 +72,7 @@ def make_run(
         "vocabulary_hash": "beef",
         "config_hash": config_hash(config),
         "signatures": {},
+        "metrics": METRICS,
         **results,
     }
     (folder / "results.json").write_text(json.dumps(content), encoding="utf-8")

@@ -11,12 +11,12 @@ import yaml
 from zoo.attention.reinforce import ReinforceTerms
 from zoo.config.allowed import locate
 from zoo.core.metrics_csv import read_metrics
-from zoo.metrics import METRICS
+from zoo.metrics import Measure
 
 PROJECT = Path(__file__).parents[1]
 GUIDE = (PROJECT / "docs" / "dashboards.md").read_text(encoding="utf-8")
 TASKS = sorted(path.stem for path in (PROJECT / "conf" / "task").glob("*.yaml"))
-BETTER = {True: "high", False: "low", None: ""}
+BETTER = {"max": "high", "min": "low", None: ""}
 SMALL = {
     "translation": ["data=reverse", "selection=hard", "decoding=greedy"],
     "captioning": ["model=show_attend_tell", "selection=hard", "decoding=greedy"],
@@ -30,15 +30,19 @@ def _read(*parts: str) -> dict[str, Any]:
     return loaded
 
 
-def _validated(task: str) -> tuple[str, ...]:
-    names: tuple[str, ...] = locate(_read("task", f"{task}.yaml")["_target_"]).validated  # type: ignore[attr-defined]
-    return names
+def _declared(task: str) -> dict[str, Measure]:
+    found: dict[str, Measure] = locate(_read("task", f"{task}.yaml")["_target_"]).metrics  # type: ignore[attr-defined]
+    return found
+
+
+DECLARED = {task: _declared(task) for task in TASKS}
+METRICS = {name: one.better for metrics in DECLARED.values() for name, one in metrics.items()}
 
 
 def _metrics() -> Iterator[str]:
-    for name, metric in METRICS.items():
-        tasks = [task for task in TASKS if name in _validated(task)]
-        yield f"| `{name}` | {BETTER[metric.higher_is_better]} | {', '.join(tasks)} |"
+    for name, better in METRICS.items():
+        tasks = [task for task in TASKS if name in DECLARED[task]]
+        yield f"| `{name}` | {BETTER[better]} | {', '.join(tasks)} |"
 
 
 def _sweeps() -> Iterator[str]:

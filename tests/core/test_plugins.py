@@ -13,7 +13,6 @@ from zoo.core import plugins
 from zoo.core.plugins import import_plugins, name_plugins, plugin_folders, plugin_versions
 from zoo.core.problems import ConfigError
 from zoo.runs.frozen import Config
-from zoo.tasks.task import Task
 
 
 @pytest.fixture
@@ -75,11 +74,3 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         import_plugins()
     with pytest.raises(ValueError, match="must name packages, got 'a b'"):
         name_plugins(["a b"])
-
-
-def test_a_metric_without_a_direction_is_refused_when_the_task_is_made() -> None:
-    """Its worst value would pick the checkpoint."""
-    with pytest.raises(TypeError, match=r"Odd\.own_metrics must say which way oddness gets better"):
-
-        class Odd(Task):
-            validated = ("loss", "oddness")

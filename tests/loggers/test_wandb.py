@@ -70,7 +70,9 @@ def connections(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
 
 def _logger(tmp_path: Path, name: str = "run", **options: Any) -> WandbLogger:
     folder = create_run_folder(tmp_path / "runs", name)
-    return WandbLogger(folder=folder, wandb_dir=tmp_path / "common", project="zoo", name=name, **options)
+    logger = WandbLogger(folder=folder, wandb_dir=tmp_path / "common", project="zoo", name=name, **options)
+    logger.better = {"val/chrf": "max", "val/bleu": "max", "val/tf_loss": "min"}
+    return logger
 
 
 def _inspect(tmp_path: Path, logger_id: str, *options: str) -> str:

@@ -24,6 +24,7 @@ def records(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     folder.mkdir(parents=True)
     for steps in ((1, 2, 3), (3, 4, 5)):
         logger = WandbLogger(folder=folder, wandb_dir=tmp_path, project="zoo", name="run", group="sweep")
+        logger.better = {"val/bleu": "max"}
         logger.log_hyperparams({"seed": 1})
         for step in steps:
             for one in (MetricsFile(folder / "metrics.csv"), logger):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from zoo.metrics import CatchRate, StandardError, mode_of
+from zoo.metrics import CatchRate, StandardError
 
 
 def test_the_standard_error_is_that_of_the_mean_in_any_batches() -> None:
@@ -18,8 +18,3 @@ def test_the_standard_error_is_that_of_the_mean_in_any_batches() -> None:
     error.reset()
     error.update(torch.ones(1))
     assert float(error.compute()) == 0
-
-
-def test_which_way_they_get_better() -> None:
-    assert mode_of("val/catch_rate") == "max"
-    assert mode_of("val/catch_rate_standard_error") == "min"

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
+from published_runs import read, results
 
-from tests.reports.test_pages import page, results
+from tests.reports.test_pages import page
 from zoo.reports.anchors import Anchor, read_anchors
 from zoo.reports.pages import write_pages
 from zoo.reports.tables import beside
@@ -42,9 +43,9 @@ def test_a_row_says_what_was_reached_here_and_there_and_by_whom(written: Path) -
         results("toy", 1, "model.size=128", bleu_tok_lc=1.0, bleu=1.0),
         results("other", 1, bleu_tok_lc=2.0, bleu=2.0),
     ]
-    shown = page(written.parents[1], "docs/toy.md", "beside t*")
+    shown = page(written.parents[1], "docs/toy.md", "beside Somebody 2014; Somebody 2015")
     (written.parents[1] / "README.md").write_text("", encoding="utf-8")
-    write_pages(written.parents[1], ours)
+    write_pages(written.parents[1], read(ours))
     text = shown.read_text(encoding="utf-8")
     assert (
         "| `toy` | bleu_tok_lc 40.0 ± 1.4, bleu 38.0 ± 0.0 | 1, 2 | 1.0 ± 0.0"
@@ -56,17 +57,16 @@ def test_a_row_says_what_was_reached_here_and_there_and_by_whom(written: Path) -
 
 def test_order_of_overrides_makes_no_difference() -> None:
     anchor = Anchor("toy", ("a=1", "b=2"), {"error": 0.5}, "Somebody", "read", "")
-    assert "error 0.2500" in beside([results("toy", 1, "b=2", "a=1", error=0.25)], [anchor])
+    assert "error 0.2500" in beside(read([results("toy", 1, "b=2", "a=1", error=0.25)]), [anchor])
 
 
 def test_what_was_typed_may_be_what_the_recipe_says() -> None:
     anchor = Anchor("toy", (), {"error": 0.5}, "Somebody", "read", "")
     typed, other = results("toy", 1, "a=1", error=0.25), results("toy", 2, "a=2", error=0.75)
-    assert "error 0.2500 | 1 |" in beside([{**typed, "recipe": True}, other], [anchor])
-    assert "not measured" in beside([typed, other], [anchor])
-    assert "error 0.1250 | 3 |" in beside(
-        [{**typed, "recipe": True}, results("toy", 3, error=0.125)], [anchor]
-    )
+    assert "error 0.2500 | 1 |" in beside(read([{**typed, "recipe": True}, other]), [anchor])
+    assert "not measured" in beside(read([typed, other]), [anchor])
+    both = read([{**typed, "recipe": True}, results("toy", 3, error=0.125)])
+    assert "error 0.1250 | 3 |" in beside(both, [anchor])
 
 
 @pytest.mark.parametrize(
@@ -75,13 +75,18 @@ def test_what_was_typed_may_be_what_the_recipe_says() -> None:
         (("seen: read", "seen: reda"), "entry 2: there is no value of seen 'reda'; did you mean read"),
         (("source: Somebody 2015", "sauce: x"), "entry 2: has no source"),
         (("differs:", "differ:"), "entry 2: there is no key 'differ'; did you mean differs"),
-        (("bleu: 40.0", "bleo: 40.0"), "entry 1, toy: there is no metric 'bleo'; did you mean bleu"),
     ],
 )
 def test_what_cannot_be_understood_is_named(written: Path, change: tuple[str, str], message: str) -> None:
     written.write_text(WRITTEN.replace(*change), encoding="utf-8")
     with pytest.raises(ValueError, match=re.escape(f"{written}, {message}")):
         read_anchors(written)
+
+
+def test_a_metric_that_a_recipe_does_not_have_is_named() -> None:
+    anchor = Anchor("toy", (), {"eror": 0.5}, "Somebody", "read", "")
+    with pytest.raises(ValueError, match="of toy: there is no metric 'eror'; did you mean error"):
+        beside(read([results("toy", 1, error=0.25)]), [anchor])
 
 
 def test_without_a_file_there_is_nothing_beside(tmp_path: Path) -> None:

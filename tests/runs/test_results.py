@@ -11,6 +11,7 @@ import pytest
 from zoo.core.spec import DataSpec
 from zoo.runs import results as module
 from zoo.runs.results import commit, config_hash, results, versions, write_results
+from zoo.tasks.translation.task import TranslationTask
 from zoo.training.checkpoint import Checkpoint
 
 SPEC = DataSpec("dates", None, None, test_hash="ab", vocabulary_hash="cd")
@@ -155,6 +156,7 @@ def test_every_field(tmp_path: Path) -> None:
     )
     written = results(
         config=CONFIG,
+        task=TranslationTask,
         spec=SPEC,
         checkpoint=checkpoint,
         folder=tmp_path,
@@ -168,8 +170,8 @@ def test_every_field(tmp_path: Path) -> None:
         seconds_of_test=0.5,
         data={"test": {"pairs": 3, "truncated": 1}},
         monitor_unchanged={"validations": 5, "instead": "val/chrf"},
+        details={"more": 1},
     )
-    assert "bleu_by_source_words" not in written
     write_results(tmp_path, written)
     read = json.loads((tmp_path / "results.json").read_text())
     assert read == written
@@ -186,7 +188,22 @@ def test_every_field(tmp_path: Path) -> None:
             "data",
             "test_hash",
         ),
-        *("vocabulary_hash", "config_hash", "signatures"),
+        *(
+            "vocabulary_hash",
+            "config_hash",
+            "signatures",
+            "task",
+            "model",
+            "data_set",
+            "metrics",
+            "controls",
+            "more",
+        ),
+    }
+    assert read["data_set"] == SPEC.name
+    assert read["metrics"]["bleu"] == {
+        **{"better": "max", "digits": 1, "role": "detail", "headline": False, "items": "bleu"},
+        "per_token": False,
     }
     assert read["data"] == {"test": {"pairs": 3, "truncated": 1}}
     assert read["checkpoint"] == {

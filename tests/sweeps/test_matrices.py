@@ -13,7 +13,7 @@ from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.compose import Job, compose_jobs
 from zoo.core.problems import ConfigError
-from zoo.reports.comparison.names import special
+from zoo.reports.names import special
 from zoo.runs.frozen import freeze
 from zoo.sweeps.record import read_sweep
 

@@ -22,7 +22,7 @@ from zoo.core.spec import DataSpec, ImageSpec
 from zoo.core.text import TextCodec, text_spec
 from zoo.decoding import Beam, Greedy, Hypothesis
 from zoo.kernels.noise import keyed
-from zoo.metrics import METRICS, caption_metrics
+from zoo.metrics import caption_metrics
 from zoo.networks.encoders import Compact
 from zoo.networks.positions import Sinusoidal
 from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
@@ -300,9 +300,9 @@ def test_captions_are_learned(tmp_path: Path, selection: Callable[..., nn.Module
     assert values["val/tf_perplexity"] == pytest.approx(math.exp(values["val/tf_loss"]), rel=1e-4)
     assert task.signatures == {one: metric.signature for one, metric in caption_metrics().items()}
     logged = {key.removeprefix("test/") for key in tested}
-    assert logged <= set(CaptioningTask.validated) <= METRICS.keys()
-    without = set() if selection else {key for key in CaptioningTask.validated if "pointing" in key}
-    assert logged == set(CaptioningTask.validated) - without
+    assert logged <= set(CaptioningTask.metrics)
+    without = set() if selection else {key for key in CaptioningTask.metrics if "pointing" in key}
+    assert logged == set(CaptioningTask.metrics) - without
 
 
 def test_true_captions_match_exactly_and_words_point(tmp_path: Path) -> None:
@@ -479,7 +479,7 @@ def test_controls_are_the_best_constant_caption_and_captions_of_other_images() -
     task = make_task()
     said = ["red left", "green left", "blue right"]
     task.predictions["test"] = [{"prediction": text, "references": [text, "red left"]} for text in said]
-    found = task.controls(Data())["test"]
+    found = task.control_scores(Data())["test"]
     assert found["constant_bleu_1"] == pytest.approx(100), "red left is true of all"
     # said of the image before: one of two words of the second text, none of the third, all of the first
     assert found["shuffled_bleu_1"] == pytest.approx(100 * 3 / 6, abs=1e-4)

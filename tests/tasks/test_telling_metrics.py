@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from zoo.metrics import METRICS, CaptionMatch, caption_metrics
+from zoo.metrics import CaptionMatch, caption_metrics
 from zoo.tasks.captioning.task import CaptioningTask
 from zoo.tasks.recognition.task import RecognitionTask
 from zoo.tasks.task import Task
@@ -24,7 +24,6 @@ CONF = Path(__file__).parents[2] / "conf" / "task"
 @pytest.mark.parametrize("name", TASKS)
 def test_they_are_measured_and_the_default_monitor_is_the_first(name: str) -> None:
     task: type[Task] = TASKS[name]
-    assert set(task.telling) <= set(task.validated) <= METRICS.keys()
     monitor = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))["monitor"]
     assert monitor == f"val/{task.telling[0]}"
 

@@ -195,7 +195,7 @@ def test_scores_and_predictions() -> None:
         "catch_rate_standard_error": pytest.approx(1 / 3),  # of 2/3 and 0
         "saturation": 1.0,
     }
-    assert set(values) == set(TrackingTask.validated)
+    assert set(values) == set(TrackingTask.metrics)
     found = task.predictions["val"]
     assert [item["input"] for item in found] == ["val 0", "val 1"]
     assert [item["references"] for item in found] == [["3"], ["3"]]

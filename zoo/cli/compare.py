@@ -59,7 +59,7 @@ def compare(
         from zoo.reports.comparison import table
         from zoo.reports.comparison.comparison import Question
         from zoo.reports.comparison.comparison import compare as compare_runs
-        from zoo.reports.comparison.runs import find_runs
+        from zoo.reports.runs import find_runs
 
         question = Question(
             metrics=tuple(metric or ()),

@@ -19,13 +19,13 @@ def _this_machine(without_gpu: Any, with_gpu: Any) -> Any:
     return with_gpu if torch.cuda.is_available() else without_gpu
 
 
-def _mode_of(monitor: Any) -> str:
-    from zoo.metrics import mode_of  # here, because it takes long
+def _mode_of(monitor: Any, *, _root_: Any) -> str:
+    from zoo.config.allowed import locate  # here, because the task's imports take long
 
     try:
-        return mode_of(str(monitor))
-    except KeyError:
-        return "max"  # the check says what is wrong with the name, at its own key
+        return str(locate(_root_.task._target_).mode_of(str(monitor)))  # type: ignore[attr-defined]
+    except (AttributeError, ValueError):
+        return "max"  # nothing is run: the check says what is wrong, at the key of the task or its monitor
 
 
 def _launched(what: str) -> int:
@@ -42,7 +42,7 @@ def register() -> None:
 
     `${project_dir:}`, `${user_cache_dir:}`, `${this_machine:without gpu,with gpu}`, `${launched:nodes}` and
     `${launched:devices}` on each of them as torchrun or srun says, and `${mode_of:metric}`: `max` or `min`,
-    whichever is the metric's best.
+    whichever the configured task says is the metric's best.
     """
     OmegaConf.register_new_resolver("project_dir", lambda: str(PROJECT), replace=True)
     OmegaConf.register_new_resolver("user_cache_dir", _user_cache_dir, replace=True)

@@ -133,9 +133,12 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
     except ConfigError:  # which is said where the whole is put together
         return
     monitor = config["task"]["monitor"]
-    allowed = [f"val/{metric}" for metric in task.validated if metric not in absent]
+    allowed = [f"val/{name}" for name, one in task.metrics.items() if one.better and name not in absent]
     if monitor not in allowed:
-        reason = absent.get(monitor.removeprefix("val/"), "there is no such metric")
+        stage, _, metric = monitor.partition("/")
+        known = stage == "val" and metric in task.metrics
+        nothing = "neither high nor low values are better" if known else "there is no such metric"
+        reason = absent.get(metric, nothing)
         yield Problem("task.monitor", f"{monitor} is not measured: {reason}{unknown(monitor, allowed)}")
 
 

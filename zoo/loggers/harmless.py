@@ -1,7 +1,7 @@
 """Errors of a dashboard cost one warning, and the training goes on: metrics.csv has all values."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from typing import Any, TypeVar, cast
 
@@ -18,10 +18,13 @@ class Dashboard:
     Attributes:
         shown_by: the dashboard's name, for the warning.
         failed: whether it could not be started, so that nothing more is tried.
+        better: by validation metric, such as `val/bleu`, which value is the best: `max` or `min`. The task
+            sets it; metrics without a direction are not there.
     """
 
     shown_by: str
     failed = False
+    better: Mapping[str, str] = {}
     _warned = False
 
     def started(self, start: Callable[[], Any]) -> Any:

@@ -18,7 +18,6 @@ from zoo.loggers.harmless import Dashboard, first_line, harmless
 from zoo.loggers.logged_settings import logged_settings
 from zoo.loggers.wandb_id import keep_wandb_id, wandb_id
 from zoo.loggers.wandb_settings import Mode, library, mode, refused_project
-from zoo.metrics import METRICS, mode_of
 from zoo.training.checkpoint import read_checkpoint
 
 log = logging.getLogger(__name__)
@@ -104,8 +103,8 @@ class WandbLogger(Dashboard, LightningWandbLogger):
         """Logs values at a step."""
         if metrics and (run := self._run()) is not None:
             for name in metrics.keys() - self._summarised:
-                if _has_best(name):
-                    run.define_metric(name, step_metric=_STEP, step_sync=True, summary=mode_of(name))
+                if name in self.better:
+                    run.define_metric(name, step_metric=_STEP, step_sync=True, summary=self.better[name])
             self._summarised |= metrics.keys()
             super().log_metrics(metrics, step)
 
@@ -128,7 +127,7 @@ class WandbLogger(Dashboard, LightningWandbLogger):
         try:
             try:
                 # W&B summarises a resumed run only since it was resumed.
-                self._experiment.summary.update(_best_values(self._folder / "metrics.csv"))
+                self._experiment.summary.update(_best_values(self._folder / "metrics.csv", self.better))
                 if self._logs_best and exit_code == 0:
                     self._log_best(self._experiment)
             finally:
@@ -199,18 +198,12 @@ def _let_go() -> None:
         library().teardown()
 
 
-def _has_best(name: str) -> bool:
-    """Whether it is a validation metric with a direction."""
-    stage, _, metric = name.partition("/")
-    return stage == "val" and metric in METRICS and METRICS[metric].higher_is_better is not None
-
-
-def _best_values(path: Path) -> dict[str, dict[str, float]]:
+def _best_values(path: Path, better: Mapping[str, str]) -> dict[str, dict[str, float]]:
     """The best value of each validation metric in metrics.csv, such as `{"val/error": {"min": 0.1}}`."""
     best: dict[str, dict[str, float]] = {}
     for row in read_metrics(path) if path.exists() else ():
-        if _has_best(row.name) and not math.isnan(row.value):
-            way = mode_of(row.name)
+        if row.name in better and not math.isnan(row.value):
+            way = better[row.name]
             values = [row.value, *best.get(row.name, {}).values()]
             best[row.name] = {way: max(values) if way == "max" else min(values)}
     return best

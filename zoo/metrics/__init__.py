@@ -16,7 +16,8 @@ from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.constant_caption import constant_caption
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
 from zoo.metrics.error import Error, WrongAnswers
-from zoo.metrics.names import METRICS, mode_of
+from zoo.metrics.item_scores import ITEM_SCORES
+from zoo.metrics.measure import Control, Measure
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.pointing import Pointing
 from zoo.metrics.text import (
@@ -29,7 +30,7 @@ from zoo.metrics.text import (
 )
 
 __all__ = [
-    "METRICS",
+    "ITEM_SCORES",
     "AlignmentAccuracy",
     "AlignmentEntropy",
     "AlignmentSharpness",
@@ -40,10 +41,12 @@ __all__ = [
     "CatchRate",
     "Chrf",
     "CiderD",
+    "Control",
     "CorpusScore",
     "Coverage",
     "Error",
     "ExactMatch",
+    "Measure",
     "NameCoverage",
     "NumberCoverage",
     "Perplexity",
@@ -59,7 +62,6 @@ __all__ = [
     "caption_scores",
     "constant_caption",
     "coverage_metrics",
-    "mode_of",
     "signed_language",
     "text_metrics",
 ]

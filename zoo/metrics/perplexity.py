@@ -11,6 +11,7 @@ class Perplexity(Metric):
     is_differentiable = False
     higher_is_better = False
     full_state_update = False
+    per_token = True  # another vocabulary makes another question of it
     nll: Tensor
     tokens: Tensor
 

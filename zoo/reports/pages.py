@@ -4,14 +4,18 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 
 | part | arguments | what |
 | --- | --- | --- |
-| results | patterns of recipes, else all | a table for each data set |
-| summary | patterns of recipes, else all | a row for each recipe |
-| matrix | a picture's name, patterns of recipes | mechanisms over data sets, drawn and as a table |
-| beside | patterns of recipes, else all | the numbers of results/anchors.yaml beside ours |
+| results | which runs | a table for each data set |
+| summary | which runs | a row for each recipe |
+| matrix | a picture's name, which runs | mechanisms over data sets, drawn and as a table |
+| curves | a picture's name, which runs | draws learning curves of recipes; the text in the part stays |
+| lengths | a picture's name, which runs | draws BLEU by the source's length; the text in the part stays |
+| beside | beginnings of sources, `;` between them | the numbers of results/anchors.yaml beside ours |
 | faults | | what was done to trainings, and what it cost |
+
+Which runs: names of recipes; or what results.json says of them, such as `task=RecognitionTask,TrackingTask`,
+`model=Transformer` or `data=multi30k`, all of which must hold; without either all runs.
 """
 
-import fnmatch
 import json
 import os
 import re
@@ -19,22 +23,23 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
+from matplotlib.figure import Figure
+
 from zoo.core.files import write_bytes, write_text
+from zoo.core.problems import unknown
 from zoo.figures.comparison import Score
 from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png
-from zoo.metrics import METRICS
 from zoo.reports.anchors import read_anchors
-from zoo.reports.seeds import summarise
+from zoo.reports.drawings import by_length, learning_curves
+from zoo.reports.runs import Run
 from zoo.reports.tables import (
-    Results,
     beside,
-    compared,
+    by_data,
     fault_table,
-    headline,
     matrix,
     mechanisms,
-    splits_of,
+    quality_columns,
     summary,
     tables,
 )
@@ -44,9 +49,12 @@ _PART = re.compile(
 )
 _BEGIN = re.compile(r"<!-- (?P<part>\w+)[^>\n]*:begin -->")
 _NOTHING = "\nNot measured yet.\n\n"
+_DRAWN = ("matrix", "curves", "lengths")
+_KEYS = {"task": "task", "model": "model", "data": "data_set"}
+"""What results.json calls the words by which runs are chosen."""
 
 
-def write_pages(project: Path, published: Sequence[Results]) -> None:
+def write_pages(project: Path, published: Sequence[Run]) -> None:
     """Writes the parts of all pages, and the pictures that they show.
 
     Args:
@@ -58,47 +66,57 @@ def write_pages(project: Path, published: Sequence[Results]) -> None:
     """
     for page in [project / "README.md", *sorted((project / "docs").rglob("*.md"))]:
         text = page.read_text(encoding="utf-8")
-        _require_ends(page, text)
+        begun, ended = len(_BEGIN.findall(text)), len(_PART.findall(text))
+        if begun != ended:
+            raise ValueError(f"{page}: of {begun} parts that begin {ended} end")
         written = _PART.sub(partial(_written, page=page, project=project, published=published), text)
         if written != text:
             write_text(page, written)
 
 
-def _written(part: re.Match[str], *, page: Path, project: Path, published: Sequence[Results]) -> str:
-    name, arguments = part["part"], part["arguments"].split()
+def _written(part: re.Match[str], *, page: Path, project: Path, published: Sequence[Run]) -> str:
+    name, old = part["part"], part["old"]
+    words = part["arguments"].split()
+    if name in _DRAWN and not words:
+        raise ValueError(f"{page}: {name} needs the name of a picture: <!-- {name} NAME ...:begin -->")
+    picture = project / "docs" / "pictures" / f"{words[0]}.png" if name in _DRAWN else project
+    try:
+        chosen = _chosen(published, words[1:] if name in _DRAWN else words) if name != "beside" else []
+    except ValueError as error:
+        raise ValueError(f"{page}: {error}") from error
     makers: Mapping[str, Callable[[], str]] = {
-        "results": lambda: tables(_chosen(published, arguments)),
-        "summary": lambda: summary(_chosen(published, arguments)),
-        "matrix": lambda: _matrix(arguments[0], _chosen(published, arguments[1:]), page, project),
-        "beside": lambda: _beside(published, arguments, project),
-        "faults": lambda: _faults(project) or part["old"],
+        "results": lambda: tables(chosen),
+        "summary": lambda: summary(chosen),
+        "matrix": lambda: _matrix(chosen, picture, page),
+        "curves": lambda: _drawn(learning_curves(chosen), picture, old),
+        "lengths": lambda: _drawn(by_length(chosen), picture, old),
+        "beside": lambda: _beside(published, part["arguments"], project),
+        "faults": lambda: _faults(project) or old,
     }
     if name not in makers:
         raise ValueError(f"{page}: there is no part {name!r}; allowed: {', '.join(makers)}")
-    if name == "matrix" and not arguments:
-        raise ValueError(f"{page}: a matrix needs the name of a picture: <!-- matrix NAME ...:begin -->")
-    head = f"<!-- {name}{part['arguments']}:begin -->"
-    return f"{head}\n{makers[name]() or _NOTHING}<!-- {name}:end -->"
+    return f"<!-- {name}{part['arguments']}:begin -->\n{makers[name]() or _NOTHING}<!-- {name}:end -->"
 
 
-def _require_ends(page: Path, text: str) -> None:
-    begun, ended = len(_BEGIN.findall(text)), len(_PART.findall(text))
-    if begun != ended:
-        raise ValueError(f"{page}: of {begun} parts that begin {ended} end")
+def _chosen(published: Sequence[Run], words: Sequence[str]) -> list[Run]:
+    """The runs that a part is about."""
+    recipes = {word for word in words if "=" not in word}
+    asked = [word.partition("=") for word in words if "=" in word]
+    for key, _, _ in asked:
+        if key not in _KEYS:
+            raise ValueError(f"runs are chosen by {', '.join(_KEYS)}, got {key!r}{unknown(key, _KEYS)}")
+    return [
+        run
+        for run in published
+        if (not recipes or run.results["experiment"] in recipes)
+        and all(run.results[_KEYS[key]].rpartition(".")[2] in values.split(",") for key, _, values in asked)
+    ]
 
 
-def _chosen(published: Sequence[Results], patterns: Sequence[str]) -> list[Results]:
-    """The results of recipes that fit one of the patterns, or all."""
-    return [results for results in published if _fits(results["experiment"], patterns)]
-
-
-def _fits(experiment: str, patterns: Sequence[str]) -> bool:
-    return not patterns or any(fnmatch.fnmatchcase(experiment, pattern) for pattern in patterns)
-
-
-def _beside(published: Sequence[Results], patterns: Sequence[str], project: Path) -> str:
+def _beside(published: Sequence[Run], sources: str, project: Path) -> str:
+    wanted = tuple(source.strip() for source in sources.split(";"))
     anchors = read_anchors(project / "results" / "anchors.yaml")
-    return beside(published, [anchor for anchor in anchors if _fits(anchor.experiment, patterns)])
+    return beside(published, [anchor for anchor in anchors if anchor.source.startswith(wanted)])
 
 
 def _faults(project: Path) -> str:
@@ -106,29 +124,28 @@ def _faults(project: Path) -> str:
     return fault_table(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ""
 
 
-def _matrix(name: str, published: Sequence[Results], page: Path, project: Path) -> str:
+def _drawn(figure: Figure | None, picture: Path, old: str) -> str:
+    if figure is not None:
+        write_bytes(picture, png(figure))
+    return old
+
+
+def _matrix(published: Sequence[Run], picture: Path, page: Path) -> str:
     """Picture and table of mechanisms; writes the picture."""
     if not published:
         return ""
-    picture = project / "docs" / "pictures" / f"{name}.png"
     panels = []
-    for data, rows in compared(published).items():
-        metric = headline(rows)
-        for split in splits_of(rows):
-            where = data if split == "test" else f"{data} ({split})"
-            higher = bool(METRICS[metric].higher_is_better)
-            panels.append(Panel(f"{where}\n{metric}", _scores(rows, split), higher))
+    for data, runs in by_data(published).items():
+        for column in quality_columns(runs):
+            metric, _, split = column.head.partition(" ")
+            title = f"{data} {split}".strip()
+            scores = []
+            for name, of in mechanisms(runs).items():
+                if found := column.summary(of):
+                    ends = None if found.low is None or found.high is None else (found.low, found.high)
+                    values = [value for run in of if (value := column.value(run)) is not None]
+                    scores.append(Score(name, values, ends))
+            panels.append(Panel(f"{title}\n{metric}", scores, column.better == "max"))
     write_bytes(picture, png(side_by_side(panels)))
     path = os.path.relpath(picture, page.parent)
-    return f"\n![{name}: mean, interval and seeds of each mechanism]({path})\n{matrix(published)}"
-
-
-def _scores(rows: Sequence[Results], split: str) -> list[Score]:
-    """What each mechanism reached on a test split; of several seeds with Student's 95 % interval."""
-    metric, scores = headline(rows), []
-    for mechanism, group in mechanisms(rows).items():
-        values = [row[split][metric] for row in group]
-        found = summarise(values)
-        interval = None if found.low is None or found.high is None else (found.low, found.high)
-        scores.append(Score(mechanism, values, interval))
-    return scores
+    return f"\n![{picture.stem}: mean, interval and seeds of each mechanism]({path})\n{matrix(published)}"

@@ -7,35 +7,26 @@ sweep its finished runs are kept, and the others are named.
 
 import csv
 import hashlib
-import json
-import statistics
 import sys
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from pydantic import BaseModel, ValidationError
 
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
-from zoo.core.files import write_bytes, write_json
+from zoo.core.files import write_json
 from zoo.core.problems import ConfigError
 from zoo.core.reading import read_json
-from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
-from zoo.figures.curves import learning_curve as draw_learning_curve
-from zoo.figures.png import png
-from zoo.metrics import bleu_by_source_words, signed_language
-from zoo.reports.comparison.names import label, special
+from zoo.reports.names import label, special
 from zoo.reports.pages import write_pages
-from zoo.reports.tables import machines
-from zoo.runs.predictions import read_predictions
+from zoo.reports.runs import Run, read_run
 from zoo.runs.results import config_hash
 from zoo.runs.status import StatusFile
 from zoo.sweeps.record import RECORD, read_sweep
 
-_DRAWN = "multi30k_"
-"""Beginning of the recipes in the figures: they share a test set."""
 _LONGEST_NAME = 120
 
 
@@ -47,8 +38,11 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         project: the checkout.
 
     Raises:
-        FileNotFoundError: a run has no results.json: it did not finish.
+        ValueError: a run did not finish, or no table could show it; nothing is kept.
     """
+    for run in runs:
+        if reason := _unpublishable(read_run(run)):
+            raise ValueError(f"{run}: {reason}")
     for run in runs:
         results = read_json(run / "results.json")
         status = StatusFile(run).read()
@@ -60,14 +54,11 @@ def publish(runs: Sequence[Path], project: Path) -> None:
         if trained == run or (trained / "metrics.csv").exists():
             metric = results["checkpoint"]["metric"]
             results["learning_curve"] = _validation_curve(trained / "metrics.csv", metric)
-        if "bleu_tok_lc" in results.get("test", {}) and "bleu_by_source_words" not in results:
-            predictions = read_predictions(run / "predictions.jsonl")  # an earlier version's run
-            language = signed_language(results.get("signatures", {}).get("bleu_tok_lc", ""))
-            results["bleu_by_source_words"] = bleu_by_source_words(predictions["test"], language)
         write_json(project / "results" / results["experiment"] / _file_name(results), results)
-    kept = published(project / "results")
+    kept, refused = published(project / "results")
+    for line in refused:
+        print(f"left out: {line}", file=sys.stderr)
     write_pages(project, kept)
-    _draw(kept, project / "docs" / "pictures")
 
 
 def _repeats_recipe(results: Mapping[str, Any], conf: Path) -> bool:
@@ -88,58 +79,66 @@ def _file_name(results: Mapping[str, Any]) -> str:
     return f"{name}_seed{results['seed']}.json"
 
 
-def _draw(published: Sequence[Mapping[str, Any]], pictures: Path) -> None:
-    """Writes the figures: a curve for each recipe, the mean over its seeds."""
-    recipes: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
-    for results in published:
-        if results["experiment"].startswith(_DRAWN) and not results.get("overrides"):
-            recipes[results["experiment"]].append(results)
-    if not recipes:
-        return
-    lengths, curves = {}, {}
-    for recipe, seeds in recipes.items():
+def published(folder: Path) -> tuple[list[Run], list[str]]:
+    """The runs that are kept in a folder `results`, and a line for each file that no table can show.
 
-        def named(count: int, recipe: str = recipe) -> str:
-            return recipe if count == 1 else f"{recipe}, {count} seeds"
+    What else stands there, such as the numbers of a benchmark, is left out.
+    """
+    runs, refused = [], []
+    for path in sorted(folder.glob("*/*.json")):
+        if _is_other(path):
+            continue
+        run = read_run(path)
+        if reason := _unpublishable(run):
+            refused.append(reason if reason.startswith(str(path)) else f"{path}: {reason}")
+        else:
+            runs.append(run)
+    return runs, refused
 
-        by_length = [seed["bleu_by_source_words"] for seed in seeds if "bleu_by_source_words" in seed]
-        # Minutes on other machines, or on more of its cores, are other minutes.
-        alike = [seed for seed in seeds if machines([seed]) == machines(seeds[:1])]
-        learning = [seed["learning_curve"] for seed in alike if "learning_curve" in seed]
-        lengths[named(len(seeds))] = (
-            by_length[0]["mean_length"],
-            _mean([by["bleu"] for by in by_length]),
-            by_length[0]["sentences"],
+
+def _is_other(path: Path) -> bool:
+    """Whether a file can be read and says nothing of an experiment."""
+    try:
+        return "experiment" not in read_json(path)
+    except (OSError, ValueError, TypeError):
+        return False
+
+
+class _Machine(BaseModel):
+    processor: str
+    cores: int
+    threads: int
+
+
+class _Published(BaseModel):
+    """What the tables read besides metrics."""
+
+    experiment: str
+    task: str
+    model: str
+    data_set: str
+    parameters: int
+    seconds: float
+    per_second: dict[str, float]
+    peak_memory_bytes: int
+    machine: _Machine
+
+
+def _unpublishable(run: Run) -> str | None:
+    """Why no table can show a run; None where they can."""
+    if run.left_out or not run.results:
+        return run.left_out or "there is no results.json: it is no run, or did not finish"
+    try:
+        _Published.model_validate(run.results)
+    except ValidationError as error:
+        first = error.errors()[0]
+        return (
+            f"{'/'.join(map(str, first['loc']))}: {first['msg']}; `zoo test RUN` writes results that have it"
         )
-        if learning:  # that of a run which was only tested may be gone
-            curves[named(len(learning))] = _mean_curve(learning)
-    title = "Multi30k test 2016: BLEU by source length"
-    write_bytes(pictures / "bleu_by_length.png", png(draw_bleu_by_length(lengths, title=title)))
-    if not curves:
-        return
-    figure = draw_learning_curve(curves, metric="val/bleu (greedy)", steps="minutes of wall time")
-    write_bytes(pictures / "learning_curve.png", png(figure))
-
-
-def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
-    """Of each column."""
-    return [statistics.fmean(column) for column in zip(*rows, strict=True)]
-
-
-def _mean_curve(seeds: Sequence[Mapping[str, Sequence[float]]]) -> tuple[list[float], list[float]]:
-    """Minutes and value at the steps where all seeds were validated: one may have stopped sooner."""
-    shared = set.intersection(*(set(seed["step"]) for seed in seeds))
-    seconds, values = (
-        _mean([[seed[kind][seed["step"].index(step)] for step in sorted(shared)] for seed in seeds])
-        for kind in ("seconds", "value")
-    )
-    return [second / 60 for second in seconds], values
-
-
-def published(folder: Path) -> list[dict[str, Any]]:
-    """The results of all runs that are kept in a folder `results`; what stands there besides is left out."""
-    found = [read_json(path) for path in sorted(folder.glob("*/*.json"))]
-    return [results for results in found if "experiment" in results]
+    if run.headline is None or run.value("test", run.headline) is None:
+        measured = ", ".join(run.measured("test"))
+        return f"none of what its test measured is its task's headline, or its task is not known: {measured}"
+    return None
 
 
 def _validation_curve(metrics: Path, metric: str) -> dict[str, list[float]]:
@@ -175,12 +174,10 @@ def main(
 ) -> None:
     """Keeps the results of runs, and writes the tables and pictures of README and docs from what is kept."""
     finished, unfinished = runs_of(folders or [])
-    for run in finished:
-        if not (run / "results.json").exists():
-            raise typer.BadParameter(f"{run} has no results.json: it is no run, or did not finish")
-        if json.loads((run / "results.json").read_text(encoding="utf-8"))["experiment"] is None:
-            raise typer.BadParameter(f"{run} has no experiment=, by which results are kept")
-    publish(finished, Path.cwd())
+    try:
+        publish(finished, Path.cwd())
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
     for run in unfinished:
         print(f"left out: {run} has no results.json: it did not finish", file=sys.stderr)
 

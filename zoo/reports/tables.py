@@ -1,284 +1,176 @@
-"""Markdown tables of measured results: runs by recipe, recipes in short, mechanisms over data sets."""
+"""Markdown tables of measured results: runs by data set, recipes in short, mechanisms over data sets."""
 
-import re
-import statistics
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
-from zoo.metrics import METRICS
+from zoo.core.problems import unknown
+from zoo.metrics.measure import MetricRecord
 from zoo.reports.anchors import Anchor
-from zoo.reports.comparison.names import label, speed_unit
-from zoo.reports.seeds import seed_difference, summarise
-
-Results = Mapping[str, Any]
-"""What a results.json says, with the run's special `overrides`, and whether they only repeat the `recipe`."""
-
-_METRICS = (
-    "bleu",
-    "bleu_tok_lc",
-    "chrf",
-    "tf_perplexity",
-    "cider_d",
-    "bleu_1",
-    "bleu_2",
-    "bleu_3",
-    "bleu_4",
-    "rouge_l",
-    "exact_match",
-    "alignment_accuracy",
-    "pointing_accuracy",
-    "error",
-    "error_1_sample",
-    "error_10_samples",
-    "catch_rate",
-    "catch_rate_standard_error",
-)
-_OF_LANGUAGE = ("bleu", "bleu_tok_lc", "chrf", "tf_perplexity")
-_OF_EFFECTS = ("bleu", "bleu_tok_lc", "cider_d", "bleu_4", "exact_match", "error", "catch_rate")
-_TO_100 = (*_OF_LANGUAGE, "bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l")
-"""Those that go up to 100, or beyond."""
-_HEADLINES = ("bleu_tok_lc", "cider_d", "catch_rate", "error", "exact_match")
-"""The one number of a run: the first that it has."""
-_WHERE = ("alignment_accuracy", "pointing_accuracy")
-"""Whether a run looked where it should, for data that know."""
-_OTHER_ANSWERS = {
-    "shuffled": "its captions, of other images",
-    "uniform": "all places alike",
-    "centre": "the centre of the image",
-    "random": "its maps, of other images",
-}
-"""What stands below a model, to be beaten by it: what was said or looked at, by its name in results.json."""
-_WITHOUT_MODEL = {"majority": "the most frequent answer", "constant": "the best constant caption"}
-"""The same, below all models of a table."""
-_STEP = re.compile(r"(?P<chain>\w+?)_\d+_\w+")
-"""The name of a recipe that adds one thing to the one before it."""
-_RECOGNITION = re.compile(r"(?:ram|fc|conv)_(?P<data>[a-z]+)(?:_\d+)?")
-"""The name of a recipe that recognises images: one table for each data set, as in the paper."""
-_CAPTIONS = re.compile(r"(?P<data>shapes|flickr8k|flickr30k|coco)_(?:soft|hard|none)(?P<encoder>_\w+)?")
-"""The name of a recipe that writes captions: kinds of attention stand side by side."""
+from zoo.reports.columns import Column, cost_columns, interval, markdown, metric_column, spread, written
+from zoo.reports.groups import Group, group
+from zoo.reports.names import label
+from zoo.reports.records import merged
+from zoo.reports.runs import Run
+from zoo.reports.seeds import seed_difference
 
 
-def tables(published: Sequence[Results]) -> str:
-    """For each experiment one row per configuration, mean ± standard deviation over its seeds.
+def tables(published: Sequence[Run]) -> str:
+    """For each data set a row per configuration, mean ± standard deviation over its seeds.
 
-    Recipes named `<chain>_<number>_<what>` are rows of one table, in their order; so are those that recognise
-    the same images, and those that describe them with the same encoder. Below the models stand the controls.
+    A control of each model stands below its row, one of the data alone below all. Below the table stands what
+    overrides change of their recipe.
     """
-    return "".join(_table(rows) for rows in compared(published).values())
+    return "".join(_table(runs) for runs in by_data(published).values())
 
 
-def compared(published: Sequence[Results]) -> dict[str, list[Results]]:
-    """The results whose recipes can stand side by side, by what these have in common."""
-    found: dict[str, list[Results]] = defaultdict(list)
-    for results in published:
-        name = results["experiment"]
-        if step := _STEP.fullmatch(name):
-            name = step["chain"]
-        elif recognition := _RECOGNITION.fullmatch(name):
-            name = recognition["data"]
-        elif captions := _CAPTIONS.fullmatch(name):
-            name = captions["data"] + (captions["encoder"] or "")
-        found[name].append(results)
-    return dict(found)
+def by_data(published: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs that can stand side by side: of one task and the same test items, by the data's name."""
+    found: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
+    for run in published:
+        found[run.results["data_set"], run.results["task"], str(run.results.get("test_hash"))].append(run)
+    names = [name for name, *_ in found]
+    shown = [name if names.count(name) == 1 else f"{name} ({test[:6]})" for name, _, test in found]
+    return dict(zip(shown, found.values(), strict=True))
 
 
-def summary(published: Sequence[Results]) -> str:
+def summary(published: Sequence[Run]) -> str:
     """One row for each recipe as it stands, or typed in full, with the one number that says most about it."""
-    lines = []
-    for group in _by_configuration(published).values():
-        if not _repeats_recipe(group[0]):
-            continue
-        metric = headline(group)
-        cell = f"{metric} {_spread([row['test'][metric] for row in group], digits=_digits(metric))}"
+    lines = [["`experiment=`", "test split", "seeds", "parameters", "minutes"]]
+    for of in filter(_is_recipe, group(published)):
+        first = of.runs[0]
+        score = _headline([first])
         # Of several machines, some of them busy: their mean would be of none of them.
-        minutes = [row["seconds"] / 60 for row in group]
-        ends = " to ".join(dict.fromkeys(f"{end:.1f}" for end in (min(minutes), max(minutes))))
-        name = f"`{group[0]['experiment']}`"
-        lines.append([name, cell, _seeds(group), f"{group[0]['parameters']:,}", ends])
-    head = ["`experiment=`", "test split", "seeds", "parameters", "minutes"]
-    return f"\n{markdown([head, *lines])}\n" if lines else ""
+        minutes = [written(run.results["seconds"] / 60, 1) for run in of.runs]
+        ends = " to ".join(dict.fromkeys((min(minutes, key=float), max(minutes, key=float))))
+        cell = f"{score.head} {_cell(score, of.runs)}"
+        parameters = written(first.results["parameters"], 0)
+        lines.append([f"`{first.results['experiment']}`", cell, _seeds(of.runs), parameters, ends])
+    return f"\n{markdown(lines)}\n" if len(lines) > 1 else ""
 
 
-def beside(published: Sequence[Results], anchors: Sequence[Anchor]) -> str:
-    """What was measured here beside what others published: a row for each configuration, sources below."""
+def beside(published: Sequence[Run], anchors: Sequence[Anchor]) -> str:
+    """What was measured here beside what others published: a row for each configuration, sources below.
+
+    Raises:
+        ValueError: an anchor names a metric that its recipe does not have.
+    """
     sources = list(dict.fromkeys((anchor.source, anchor.seen) for anchor in anchors))
     rows: dict[str, list[Anchor]] = defaultdict(list)
     for anchor in anchors:
         rows[" ".join([anchor.experiment, *anchor.overrides])].append(anchor)
+    records = merged(run.metrics for run in published)
     lines = [["`experiment=`", "here", "seeds", "minutes", "published"]]
     for typed, same in rows.items():
-        experiment, overrides = same[0].experiment, sorted(same[0].overrides)
+        runs = _runs_of(published, same[0])
         metrics = dict.fromkeys(metric for anchor in same for metric in anchor.numbers)
-        of_recipe = [row for row in published if row["experiment"] == experiment]
-        group = [row for row in of_recipe if sorted(row.get("overrides", [])) == overrides]
-        if not group and not overrides:  # what was typed may be what the recipe says
-            group = [row for row in of_recipe if _repeats_recipe(row)]
-        values = {metric: [row.get("test", {}).get(metric) for row in group] for metric in metrics}
-        here = [f"{metric} {_spread(values[metric], _digits(metric))}" for metric in metrics if group]
-        there = [
-            ", ".join(f"{metric} {_published(metric, number)}" for metric, number in anchor.numbers.items())
-            + (f" ({anchor.differs})" if anchor.differs else "")
-            + f" [{sources.index((anchor.source, anchor.seen)) + 1}]"
-            for anchor in same
-        ]
-        minutes = _spread([row["seconds"] / 60 for row in group], digits=1)
+        here = []
+        for metric in metrics if runs else ():
+            if not any(metric in run.measured("test") for run in runs):
+                names = unknown(metric, runs[0].measured("test"))
+                raise ValueError(f"published numbers of {typed}: there is no metric {metric!r}{names}")
+            here.append(f"{metric} {_cell(metric_column(metric, records[metric]), runs)}")
+        there = []
+        for anchor in same:
+            numbers = (f"{name} {_as_published(records, name, one)}" for name, one in anchor.numbers.items())
+            differs = f" ({anchor.differs})" if anchor.differs else ""
+            there.append(f"{', '.join(numbers)}{differs} [{sources.index((anchor.source, anchor.seen)) + 1}]")
+        minutes = _cell(_minutes(runs), runs) if runs else ""
         lines.append(
-            [f"`{typed}`", ", ".join(here) or "not measured", _seeds(group), minutes, "; ".join(there)]
+            [f"`{typed}`", ", ".join(here) or "not measured", _seeds(runs), minutes, "; ".join(there)]
         )
     notes = [f"- [{number}] {source}; {seen}\n" for number, (source, seen) in enumerate(sources, 1)]
     return f"\n{markdown(lines)}\n{''.join(notes)}\n" if anchors else ""
 
 
-def matrix(published: Sequence[Results]) -> str:
+def _runs_of(published: Sequence[Run], anchor: Anchor) -> list[Run]:
+    """Those of a recipe with the same overrides; what was typed may be what the recipe says."""
+    of_recipe = [run for run in published if run.results["experiment"] == anchor.experiment]
+    runs = [run for run in of_recipe if sorted(run.overrides) == sorted(anchor.overrides)]
+    return runs or [run for run in of_recipe if not anchor.overrides and run.results.get("recipe")]
+
+
+def _as_published(records: Mapping[str, MetricRecord], metric: str, number: float) -> str:
+    """With all the digits that were published, and no fewer than ours have."""
+    ours = records[metric].digits or 0 if metric in records else 0
+    return written(number, max(ours, len(str(number).partition(".")[2])))
+
+
+def matrix(published: Sequence[Run]) -> str:
     """Mechanisms as rows; for each data set how good they are, where they looked and what they cost.
 
     Bold is the best mean of a column, n the seeds in each mean where a cell does not say otherwise. Rows are
     named by what was typed, so two names of one mechanism are two rows.
     """
-    sets = {name: (mechanisms(rows), _columns(rows)) for name, rows in compared(published).items()}
+    sets = {name: (mechanisms(runs), _matrix_columns(runs)) for name, runs in by_data(published).items()}
     names = list(dict.fromkeys(name for found, _ in sets.values() for name in found))
     lines = [["mechanism"], *([f"`{name}`"] for name in names)]
     for data, (found, columns) in sets.items():
         most = max(map(len, found.values()))
         for place, column in enumerate(columns):
-            values = {name: [column.value(row) for row in found.get(name, [])] for name in names}
-            means = {name: statistics.fmean(known) for name in names if (known := _known(values[name]))}
-            best = column.best(means.values()) if column.best and means else None
-            lines[0].append(f"{data}, n = {most}: {column.head}" if place == 0 else column.head)
-            for line, name in zip(lines[1:], names, strict=True):
-                cell = _spread(values[name], digits=column.digits)
-                fewer = len(_known(values[name]))
-                cell += f" (n = {fewer})" if place == 0 and 0 < fewer < most else ""
-                line.append(f"**{cell}**" if cell and means[name] == best else cell)
-    shown = [row for found, _ in sets.values() for rows in found.values() for row in rows]
+            summaries = [column.summary(found.get(name, ())) for name in names]
+            lines[0].append(column.head if place else f"{data}, n = {most}: {column.head}")
+            digits = column.places(summaries)
+            for line, one, best in zip(lines[1:], summaries, column.best(summaries), strict=True):
+                cell = spread(one, digits, column.scale)
+                cell += f" (n = {one.n})" if place == 0 and one and one.n < most else ""
+                line.append(f"**{cell}**" if best else cell)
+    shown = [run for found, _ in sets.values() for runs in found.values() for run in runs]
     return f"\n{markdown(lines)}\n{machines(shown)}.\n\n"
 
 
-def mechanisms(rows: Sequence[Results]) -> dict[str, list[Results]]:
-    """The results of each way to attend, by what was typed to get it.
+def mechanisms(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs of each way to attend, by what was typed to get it.
 
     A recipe whose runs are the same as those of something typed adds its seeds to that, and of a seed that
     both have it is the recipe's run that counts, as in all tables. Runs that trained longer or shorter than
     their recipe are left out: what more steps do is not what a mechanism does.
     """
-    rows = [row for row in rows if not any(word.startswith("trainer.") for word in row.get("overrides", []))]
-    experiments = {row["experiment"] for row in rows}
+    runs = [run for run in runs if not any(word.startswith("trainer.") for word in run.overrides)]
+    experiments = {run.results["experiment"] for run in runs}
     only = next(iter(experiments)) if len(experiments) == 1 else ""
     typed: dict[str, str] = {}
-    for row in rows:
-        if not _is_recipe(row):
-            typed.setdefault(row["config_hash"], label(row, of=only))
-    found: dict[str, dict[int, Results]] = defaultdict(dict)
-    for row in sorted(rows, key=_is_recipe, reverse=True):
-        name = label(row, of=only)
-        name = typed.get(row["config_hash"], name) if _is_recipe(row) else name
-        found[name].setdefault(row["seed"], row)
+    for run in runs:
+        if run.overrides:
+            typed.setdefault(run.results["config_hash"], label(run.results, of=only))
+    found: dict[str, dict[int | None, Run]] = defaultdict(dict)
+    for run in sorted(runs, key=lambda run: bool(run.overrides)):
+        name = label(run.results, of=only)
+        found[name if run.overrides else typed.get(run.results["config_hash"], name)].setdefault(
+            run.seed, run
+        )
     return {name: list(seeds.values()) for name, seeds in sorted(found.items())}
 
 
-def headline(rows: Sequence[Results]) -> str:
-    """The metric that says most about these runs.
-
-    Raises:
-        ValueError: they have none that is known here.
-    """
-    for metric in _HEADLINES:
-        if all(metric in row["test"] for row in rows):
-            return metric
-    allowed = ", ".join(_HEADLINES)
-    raise ValueError(f"{label(rows[0])}: its test has none of the metrics that say most: {allowed}")
+def quality_columns(runs: Sequence[Run]) -> list[Column]:
+    """The headline on each test split."""
+    name, record = _headline_of(runs)
+    return [metric_column(name, record, split) for split in splits_of(runs)]
 
 
-def markdown(lines: Sequence[Sequence[str]]) -> str:
-    """A table whose first line is the head."""
-    return "".join(f"| {' | '.join(line)} |\n" for line in [lines[0], ["---"] * len(lines[0]), *lines[1:]])
+def _matrix_columns(runs: Sequence[Run]) -> list[Column]:
+    """How good runs on one data set are, where they looked and what they cost; no cost is best."""
+    records = merged(run.metrics for run in runs)
+    shown = [name for name, one in records.items() if one.headline or one.role == "attention"]
+    columns = [metric_column(name, records[name], split) for split in splits_of(runs) for name in shown]
+    costs = [replace(cost, better=None) for name, cost in cost_columns(runs).items() if name != "parameters"]
+    return [column for column in (*columns, *costs) if column.summary(runs)]
 
 
-class _Column(NamedTuple):
-    """A number of a run, in a table.
-
-    Attributes:
-        head: what stands above.
-        value: of a run; None where it was not measured.
-        digits: behind the point.
-        best: which of the values is; None where none is better.
-    """
-
-    head: str
-    value: Callable[[Results], float | None]
-    digits: int
-    best: Callable[[Iterable[float]], float] | None
-
-
-def _columns(rows: Sequence[Results]) -> list[_Column]:
-    """How good runs on one data set are, where they looked and what they cost."""
-
-    def measured(split: str, metric: str) -> _Column:
-        head = metric if split == "test" else f"{metric} ({split})"
-        best = max if METRICS[metric].higher_is_better else min
-        return _Column(head, lambda row: row.get(split, {}).get(metric), _digits(metric), best)
-
-    unit = speed_unit(rows[0]["per_second"])
-    return [
-        *(
-            measured(split, metric)
-            for split in splits_of(rows)
-            for metric in (headline(rows), *_WHERE)
-            if any(metric in row.get(split, {}) for row in rows)
-        ),
-        _Column("seconds", lambda row: row["seconds"], 0, None),
-        _Column(f"{unit}/s", lambda row: row["per_second"].get(unit), 0, None),
-        _Column("GB", lambda row: row["peak_memory_bytes"] / 1000**3, 2, None),
-    ]
-
-
-def splits_of(rows: Iterable[Results]) -> list[str]:
+def splits_of(runs: Iterable[Run]) -> list[str]:
     """The test splits, `test` first."""
-    return sorted({name for row in rows for name in row if name.startswith("test") and name != "test_hash"})
+    return sorted({split for run in runs for split in run.splits if split != "test_hash"})
 
 
-def _by_configuration(rows: Iterable[Results]) -> dict[tuple[Any, ...], list[Results]]:
-    """The runs of each configuration, no seed twice; the recipe as it stands comes first."""
-    groups: dict[tuple[Any, ...], list[Results]] = defaultdict(list)
-    for row in rows:
-        groups[_configuration(row)].append(row)
-    for key, group in groups.items():
-        group.sort(key=_is_recipe, reverse=True)
-        first = {row["seed"]: row for row in reversed(group)}
-        groups[key] = [row for row in group if row is first[row["seed"]]]
-    return dict(groups)
-
-
-def _configuration(row: Results) -> tuple[Any, ...]:
-    return row["config_hash"], row.get("test_hash"), row.get("vocabulary_hash")
-
-
-def _is_recipe(row: Results) -> bool:
-    return not row.get("overrides")
-
-
-def _repeats_recipe(row: Results) -> bool:
-    """Whether nothing was typed but what the recipe says."""
-    return _is_recipe(row) or bool(row.get("recipe"))
-
-
-def _seeds(group: Sequence[Results]) -> str:
-    return ", ".join(str(row["seed"]) for row in sorted(group, key=lambda row: int(row["seed"])))
-
-
-def machines(rows: Sequence[Results]) -> str:
+def machines(runs: Sequence[Run]) -> str:
     """Each machine that one of the runs was made on, once."""
     found = dict.fromkeys(
         f"{machine['processor']}, {machine['cores']} core{'s' if machine['cores'] > 1 else ''},"
         f" threads: {machine['threads']}{'' if machine.get('bfloat16', True) else ', without bfloat16'}"
-        for machine in (row["machine"] for row in rows)
+        for machine in (run.results["machine"] for run in runs)
     )
     return "; ".join(found)
-
-
-def _known(values: Iterable[float | None]) -> list[float]:
-    return [value for value in values if value is not None]
 
 
 def fault_table(faults: Sequence[Mapping[str, Any]]) -> str:
@@ -287,116 +179,104 @@ def fault_table(faults: Sequence[Mapping[str, Any]]) -> str:
     return f"\n{markdown([['fault', 'times tried', 'what was lost'], *rows])}\n"
 
 
-def _table(rows: Sequence[Results]) -> str:
-    experiment = ",".join(dict.fromkeys(row["experiment"] for row in rows))  # what `-m` would take
-    groups = _by_configuration(rows)
-    columns = [
-        (split, metric)
-        for split in splits_of(group[0] for group in groups.values())
-        for metric in _METRICS
-        if any(metric in group[0].get(split, {}) for group in groups.values())
-        and (metric in _OF_LANGUAGE) == any("bleu_tok_lc" in group[0][split] for group in groups.values())
-    ]
-    heads = [metric if split == "test" else f"{metric} ({split})" for split, metric in columns]
-    speed = speed_unit(next(iter(groups.values()))[0]["per_second"])
-    lines = [["run", "seeds", *heads, "parameters", "minutes", f"{speed}/s"]]
-    names: dict[tuple[Any, ...], set[str]] = defaultdict(set)
-    for row in rows:
-        names[_configuration(row)].add(label(row, of=experiment))
-    for key, group in groups.items():
-        name = label(group[0], of=experiment)
-        # Two words may say the same; what says what the recipe says needs no word.
-        others = [] if _is_recipe(group[0]) else sorted(names[key] - {name})
+def _table(runs: Sequence[Run]) -> str:
+    experiments = ",".join(dict.fromkeys(run.results["experiment"] for run in runs))  # what `-m` would take
+    groups = group(runs, in_full=True)
+    records = merged(run.metrics for run in runs)
+    scores = {
+        (split, name): metric_column(name, one, split)
+        for split in splits_of(runs)
+        for name, one in records.items()
+        if one.role != "detail" and any(run.value(split, name) is not None for run in runs)
+    }
+    costs = cost_columns(runs)
+    heads = [*(column.head for column in scores.values()), "parameters", "minutes", costs["per_second"].head]
+    lines = [["run", "seeds", *heads]]
+    below: list[list[str]] = []  # one seed of each: these hardly depend on it, and are alike in most groups
+    for of in groups:
         lines.append(
             [
-                ", ".join([name, *others]),
-                _seeds(group),
-                *_cells(group, columns),
-                f"{group[0]['parameters']:,}",
-                _spread([row["seconds"] / 60 for row in group], digits=1),
-                f"{statistics.fmean(row['per_second'].get(speed, 0.0) for row in group):,.0f}",
+                of.label,
+                _seeds(of.runs),
+                *(_cell(column, of.runs) for column in scores.values()),
+                written(of.runs[0].results["parameters"], 0),
+                _cell(_minutes(runs), of.runs),
+                written(one.mean, 0) if (one := costs["per_second"].summary(of.runs)) else "0",
             ]
         )
-        lines += _controls(group, columns, _OTHER_ANSWERS)
-    # One seed of each: these hardly depend on it, and are alike in most groups.
-    without = [line for group in groups.values() for line in _controls(group[:1], columns, _WITHOUT_MODEL)]
-    lines += [line for number, line in enumerate(without) if line not in without[:number]]
-    effects = _effects(list(groups.values()), columns, experiment)
-    return f"\n**`experiment={experiment}`** ({machines(rows)})\n\n{markdown(lines)}{effects}"
+        for control in of.runs[0].controls.values():
+            shown = of.runs if control.of_model else of.runs[:1]
+            cells = [
+                _cell(replace(column, value=_control(control.metrics.get(metric), split)), shown)
+                for (split, metric), column in scores.items()
+            ]
+            if any(cells):
+                (lines if control.of_model else below).append([f"*{control.said}*", "", *cells, "", "", ""])
+    lines += [line for number, line in enumerate(below) if line not in below[:number]]
+    tested = [
+        column
+        for (split, name), column in scores.items()
+        if split == "test" and records[name].role == "quality"
+    ]
+    return (
+        f"\n**`experiment={experiments}`** ({machines(runs)})\n\n{markdown(lines)}{_effects(groups, tested)}"
+    )
 
 
-def _cells(
-    group: Sequence[Results], columns: Sequence[tuple[str, str]], control: str | None = None
-) -> list[str]:
-    """What a group scores, or one of its controls, by column; empty where that was not measured."""
-    cells = []
-    for split, metric in columns:
-        name = metric if control is None else _of_control(control, metric)
-        values = [row.get(split, {}).get(name) for row in group]
-        cells.append(_spread(values, digits=_digits(metric)))
-    return cells
+def _control(name: str | None, split: str) -> Any:
+    return lambda run: run.value(split, name) if name else None
 
 
-def _of_control(control: str, metric: str) -> str:
-    """What results.json calls a metric of a control."""
-    return f"pointing_{control}" if metric == "pointing_accuracy" else f"{control}_{metric}"
-
-
-def _controls(
-    group: Sequence[Results], columns: Sequence[tuple[str, str]], wanted: Mapping[str, str]
-) -> list[list[str]]:
-    """A line for each control that was measured."""
-    found = [(name, _cells(group, columns, control)) for control, name in wanted.items()]
-    return [[f"*{name}*", "", *cells, "", "", ""] for name, cells in found if any(cells)]
-
-
-def _digits(metric: str) -> int:
-    return 1 if metric.removesuffix("_nobp") in _TO_100 else 4 if metric.startswith("error") else 3
-
-
-def _published(metric: str, number: float) -> str:
-    """With all the digits that were published, and no fewer than ours have."""
-    return f"{number:,.{max(_digits(metric), len(str(number).partition('.')[2]))}f}"
-
-
-def _effects(groups: Sequence[Sequence[Results]], columns: Sequence[tuple[str, str]], experiment: str) -> str:
+def _effects(groups: Sequence[Group], columns: Sequence[Column]) -> str:
     """What the overrides of each group change of its recipe, seed by seed: mean and 95 % interval.
 
     The interval is Student's for pairs, so it is wide for few seeds, as it should be.
     """
-    recipes = defaultdict(list)
-    for group in groups:
-        if _repeats_recipe(group[0]):
-            recipes[group[0]["experiment"]].append(group)
+    recipes: dict[str, list[Group]] = defaultdict(list)
+    for of in filter(_is_recipe, groups):
+        recipes[of.runs[0].results["experiment"]].append(of)
     lines = []
-    for group in groups:
-        of_experiment = recipes[group[0]["experiment"]]
-        if len(of_experiment) != 1 or group is of_experiment[0]:
+    for of in groups:
+        recipe = recipes[of.runs[0].results["experiment"]]
+        if len(recipe) != 1 or of is recipe[0]:
             continue
-        recipe = {row["seed"]: row for row in of_experiment[0]}
-        seeds = sorted({row["seed"] for row in group} & recipe.keys())
-        if len(seeds) < 2:
-            continue
-        own = {row["seed"]: row for row in group}
         parts = []
-        for split, metric in columns:
-            if metric not in _OF_EFFECTS or split != "test":
+        for column in columns:
+            found = seed_difference(of.by_seed(column.value), recipe[0].by_seed(column.value))
+            if found is None or not found.seeds:
                 continue
-            ours, theirs = ({seed: row[split][metric] for seed, row in of.items()} for of in (own, recipe))
-            found = seed_difference(ours, theirs)
-            assert found is not None, "they share two seeds"
-            digits = _digits(metric)
-            interval = f"[{found.low:+.{digits}f}, {found.high:+.{digits}f}]"
-            parts.append(f"{metric} {found.difference:+.{digits}f} {interval}")
-        name, over = label(group[0], of=experiment), ", ".join(map(str, seeds))
-        lines.append(f"- `{name}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
+            seeds, digits = found.seeds, column.places([column.summary(of.runs)])
+            ends = interval(found.low, found.high, digits, "+")
+            parts.append(f"{column.head} {written(found.difference, digits, '+')} {ends}")
+        if parts:
+            over = ", ".join(map(str, seeds))
+            lines.append(f"- `{of.label}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
     return f"\n{''.join(lines)}" if lines else ""
 
 
-def _spread(values: Sequence[float | None], digits: int) -> str:
-    known = _known(values)
-    if not known:
-        return ""
-    found = summarise(known)
-    mean = f"{found.mean:,.{digits}f}"
-    return mean if found.deviation is None else f"{mean} ± {found.deviation:,.{digits}f}"
+def _is_recipe(of: Group) -> bool:
+    """Whether nothing was typed but what the recipe says."""
+    return any(not run.overrides or run.results.get("recipe") for run in of.runs)
+
+
+def _headline_of(runs: Sequence[Run]) -> tuple[str, MetricRecord]:
+    name = runs[0].headline
+    assert name is not None, "what has none is not published"
+    return name, runs[0].metrics[name]
+
+
+def _headline(runs: Sequence[Run]) -> Column:
+    return metric_column(*_headline_of(runs))
+
+
+def _minutes(runs: Sequence[Run]) -> Column:
+    return replace(cost_columns(runs)["seconds"], digits=1, scale=1 / 60)
+
+
+def _cell(column: Column, runs: Sequence[Run]) -> str:
+    found = column.summary(runs)
+    return spread(found, column.places([found]), column.scale)
+
+
+def _seeds(runs: Sequence[Run]) -> str:
+    return ", ".join(str(seed) for seed in sorted(run.seed for run in runs if run.seed is not None))

@@ -5,7 +5,7 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
@@ -108,16 +108,13 @@ def print_results(
     folder: Path,
     *,
     telling: Sequence[str] = (),
-    controls: Collection[str] = (),
 ) -> None:
     """The metrics of every split, the controls below, the time, and where everything lies.
 
     Args:
         results: what results.json says.
         folder: the run's.
-        telling: the metrics that say most, the best first.
-        controls: names of what answers without the model scored: a line for each control, with the metrics
-            that say most. results.json has the others.
+        telling: the metrics that say most, the best first; each control has a line with these alone.
     """
     splits = [name for name in results if name == "val" or name.startswith("test")]
     splits = [name for name in splits if isinstance(results[name], Mapping)]
@@ -128,13 +125,13 @@ def print_results(
     measured = dict.fromkeys(metric for split in splits for metric in results[split])
     first = [metric for metric in telling if metric in measured]
     for metric in dict.fromkeys([*first, *measured]):
-        if metric not in controls:
+        if not any(metric in control["metrics"].values() for control in results["controls"].values()):
             values = (results[split].get(metric) for split in splits)
             table.add_row(metric, *("" if value is None else readable(value) for value in values))
     best = results["checkpoint"]
     speed = ", ".join(f"{value:,.0f} {name}/s" for name, value in results["per_second"].items())
     notes = {
-        **_of_controls(results.get("test") or {}, telling, controls),
+        **_of_controls(results, telling),
         "checkpoint": f"{best['file']}: {best['metric']} {readable(best['value'])} at step {best['step']}",
         "training": f"{timedelta(seconds=round(results['seconds']))}, {speed}",
         **(
@@ -151,14 +148,12 @@ def print_results(
         console.print(f"{name:<12}{note}", soft_wrap=True, highlight=False)
 
 
-def _of_controls(
-    values: Mapping[str, float], telling: Sequence[str], controls: Collection[str]
-) -> dict[str, str]:
-    """What each control scored, by its name."""
-    found: dict[str, list[str]] = {}
-    for metric in telling:
-        for name in controls:
-            if name.endswith(f"_{metric}") and name in values:
-                said = f"{metric} {readable(values[name])}"
-                found.setdefault(name.removesuffix(f"_{metric}"), []).append(said)
-    return {name: ", ".join(said) for name, said in found.items()}
+def _of_controls(results: Mapping[str, Any], telling: Sequence[str]) -> dict[str, str]:
+    """What each control scored on the test split, by its name."""
+    values = results.get("test") or {}
+    found: dict[str, str] = {}
+    for control, record in results["controls"].items():
+        names = {metric: record["metrics"].get(metric) for metric in telling}
+        said = [f"{metric} {readable(values[name])}" for metric, name in names.items() if name in values]
+        found |= {control: ", ".join(said)} if said else {}
+    return found

@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -17,8 +18,9 @@ from zoo.core.files import write_json
 from zoo.core.plugins import plugin_versions
 from zoo.core.spec import DataSpec
 from zoo.kernels.precision import multiplies_bfloat16
-from zoo.metrics import bleu_by_source_words
+from zoo.metrics.measure import control_records, metric_records
 from zoo.runtime.half_precision import EXACT
+from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint
 
 _PACKAGES = (
@@ -55,6 +57,7 @@ _LAYOUT = ("accumulate_grad_batches", "devices", "num_nodes")
 def results(
     *,
     config: Mapping[str, Any],
+    task: type[Task],
     spec: DataSpec,
     checkpoint: Checkpoint,
     folder: Path,
@@ -67,7 +70,7 @@ def results(
     signatures: Mapping[str, str],
     seconds_of_test: float | None = None,
     trained_on: Mapping[str, Any] | None = None,
-    predictions: Sequence[Mapping[str, Any]] = (),
+    details: Mapping[str, Any] | None = None,
     data: Mapping[str, Mapping[str, float]] | None = None,
     monitor_unchanged: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
@@ -75,6 +78,7 @@ def results(
 
     Args:
         config: the resolved configuration in plain containers.
+        task: says how each metric is to be read.
         spec: the data.
         checkpoint: the weights that were tested; its validation metrics are the `val` part.
         folder: the run's folder.
@@ -87,16 +91,14 @@ def results(
         signatures: how each metric was computed, by its name.
         seconds_of_test: wall-clock time of the test of all splits; None when there was none.
         trained_on: the machine of the training, to which its costs belong; this one by default.
-        predictions: of the split `test`; where these are of a language, BLEU by source length is part of the
-            results.
+        details: what the task says of the test besides metrics, by key.
         data: for each split how many items there are, how many were left out or cut, and the share of unknown
             words.
         monitor_unchanged: of a monitor that had one value at every validation how many these were and which
             metric could take its place.
     """
     metric = checkpoint.metric
-    language = spec.target.language if spec.target else ""
-    of_language = bool(predictions) and "test/bleu_tok_lc" in test
+    measured = {name.partition("/")[2] for name in (*test, *checkpoint.metrics)}
     return {
         "experiment": config.get("experiment"),
         "name": config.get("name"),
@@ -123,9 +125,18 @@ def results(
         "test_hash": spec.test_hash,
         "vocabulary_hash": spec.vocabulary_hash,
         "config_hash": config_hash(config),
+        "task": config["task"].get("_target_"),
+        "model": config["model"].get("_target_"),
+        "data_set": spec.name,
+        "metrics": _plain(metric_records(task.metrics, measured)),
+        "controls": _plain(control_records(task.controls, measured)),
         "signatures": dict(signatures),
-        **({"bleu_by_source_words": bleu_by_source_words(predictions, language)} if of_language else {}),
+        **(details or {}),
     }
+
+
+def _plain(records: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: asdict(record) for name, record in records.items()}
 
 
 def write_results(folder: Path, values: Mapping[str, Any]) -> None:

@@ -49,7 +49,6 @@ def evaluate(
             + str(error).splitlines()[1].strip()
         ) from error
     test: dict[str, float] = {}
-    controls: set[str] = set()
     seconds = None
     if config["test"]:
         pl.seed_everything(config["seed"], workers=True, verbose=False)
@@ -57,9 +56,8 @@ def evaluate(
         for part in trainer.test(task, datamodule=data, verbose=False):
             test |= part
         seconds = time.perf_counter() - began
-        for split, baseline in task.controls(data).items():
-            test |= {f"{split}/{name}": value for name, value in baseline.items()}
-            controls |= baseline.keys()
+        for split, scores in task.control_scores(data).items():
+            test |= {f"{split}/{name}": value for name, value in scores.items()}
     if not trainer.is_global_zero:
         return
     splits = data.test_splits if config["test"] else []
@@ -67,6 +65,7 @@ def evaluate(
         write_predictions(folder, {split: task.predictions[split] for split in splits})
     measured = results(
         config=config,
+        task=type(task),
         spec=data.spec,
         checkpoint=checkpoint,
         folder=folder,
@@ -76,12 +75,12 @@ def evaluate(
         **costs,
         seconds_of_test=seconds,
         signatures=task.signatures,
-        predictions=task.predictions.get("test", ()),
+        details=task.details() if config["test"] else {},
         data=data.report,
         monitor_unchanged=_monitor_unchanged(trainer),
     )
     write_results(folder, measured)
-    print_results(measured, folder, telling=task.telling, controls=controls)
+    print_results(measured, folder, telling=task.telling)
 
 
 def _monitor_unchanged(trainer: pl.Trainer) -> dict[str, Any] | None:

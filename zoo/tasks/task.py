@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
-from torchmetrics import Metric
 
 from zoo.attention import MovingAverageBaseline
 from zoo.kernels.noise import keyed
-from zoo.metrics.names import METRICS, declare
+from zoo.loggers.harmless import Dashboard
+from zoo.metrics.measure import Better, Control, Measure, mode_of
 from zoo.tasks.predictor import Predictor
 from zoo.tasks.rules import Configured, Rule
 
@@ -49,12 +49,11 @@ class Task(pl.LightningModule, ABC):
         noun: its items, for messages.
         unit: what its speed is shown in: a key of its batches' `throughput_counts`.
         predictor: what uses a trained model; None where nothing does.
-        validated: names of all that its validations may measure.
-        own_metrics: those among them that no other task has, with the class that says which way each gets
-            better (`higher_is_better`).
+        metrics: all that it may measure, in the order of published tables.
+        controls: what may stand beside its scores, by the name that `control_scores` begins with.
         rules: for the configuration check: what its parts ask of each other.
-        telling: those that say most, the best first: shown where there is room for a few, and proposed as the
-            monitor in place of one that never changes.
+        telling: the metrics that are watched during training, the first one first; the first also replaces a
+            monitor that never changes.
         scores: the metrics of each split.
         terms: the newest training step's loss and its terms by name, without gradients.
         predictions: by split, one mapping for each item with its number as `id`; in the data's order at the
@@ -70,23 +69,32 @@ class Task(pl.LightningModule, ABC):
     noun: ClassVar[str] = "items"
     unit: ClassVar[str] = "items"
     predictor: ClassVar[type[Predictor] | None] = None
-    validated: ClassVar[tuple[str, ...]]
-    own_metrics: ClassVar[Mapping[str, type[Metric]]] = {}
+    metrics: ClassVar[Mapping[str, Measure]]
+    controls: ClassVar[Mapping[str, Control]] = {"majority": Control("the most frequent answer")}
     telling: ClassVar[tuple[str, ...]] = ()
     rules: ClassVar[tuple[Rule, ...]] = ()
 
-    def __init_subclass__(cls, **named: Any) -> None:
-        """Refuses a metric without a direction: a checkpoint would be picked by its worst value.
+    def __init_subclass__(cls, *, abstract: bool = False, **named: Any) -> None:
+        """Refuses a task whose results could not be read without knowing it.
+
+        Args:
+            abstract: whether its subclasses are the tasks.
+            named: for other base classes.
 
         Raises:
-            TypeError: names the metric.
+            TypeError: the task has no headline, or a metric that is no `Measure`.
         """
         super().__init_subclass__(**named)
-        for metric, kind in cls.own_metrics.items():
-            declare(metric, kind)
-        for metric in getattr(cls, "validated", ()):
-            if metric not in METRICS:
-                raise TypeError(f"{cls.__name__}.own_metrics must say which way {metric} gets better")
+        if abstract:
+            return
+        metrics = getattr(cls, "metrics", {})
+        for name, one in metrics.items():
+            if not isinstance(one, Measure):
+                raise TypeError(f"{cls.__name__}.metrics[{name!r}] must be a Measure, got {one!r}")
+        if not any(one.headline for one in metrics.values()):
+            raise TypeError(f"{cls.__name__}.metrics must have a Measure with headline=True")
+        watched = [name for name, one in metrics.items() if one.watched]
+        cls.telling = tuple(sorted(watched, key=lambda name: metrics[name].watched))
 
     def __init__(
         self,
@@ -109,8 +117,17 @@ class Task(pl.LightningModule, ABC):
 
     @classmethod
     def absent_metrics(cls, configured: Configured) -> dict[str, str]:
-        """Those of `validated` that a configuration does not have, with the reason."""
+        """Those of `metrics` that validations do not have in a configuration, with the reason."""
         return {}
+
+    @classmethod
+    def mode_of(cls, monitor: str) -> Better:
+        """Which value of a monitor, such as `val/bleu`, is the best.
+
+        Raises:
+            ValueError: nothing declares it, or neither side of it is better.
+        """
+        return mode_of(cls.metrics, monitor)
 
     @classmethod
     def unused_settings(cls, configured: Configured) -> dict[str, str]:
@@ -146,7 +163,7 @@ class Task(pl.LightningModule, ABC):
             schedule |= {"frequency": sys.maxsize, "monitor": self.monitor}
         return {"optimizer": optimizer, "lr_scheduler": schedule}
 
-    def controls(self, data: Any) -> dict[str, dict[str, float]]:
+    def control_scores(self, data: Any) -> dict[str, dict[str, float]]:
         """The scores of controls, which answer without the model, by test split.
 
         Args:
@@ -154,6 +171,10 @@ class Task(pl.LightningModule, ABC):
         """
         baselines: dict[str, dict[str, float]] = data.baselines
         return baselines
+
+    def details(self) -> dict[str, Any]:
+        """What results.json says of a test besides metrics, by key."""
+        return {}
 
     @property
     def test_splits(self) -> list[str]:
@@ -164,6 +185,11 @@ class Task(pl.LightningModule, ABC):
     def setup(self, stage: str) -> None:
         """Makes the metrics of every split that will be evaluated."""
         self._averages = [part for part in self.modules() if isinstance(part, MovingAverageBaseline)]
+        for logger in self.loggers:
+            if isinstance(logger, Dashboard):
+                logger.better = {
+                    f"val/{name}": one.better for name, one in self.metrics.items() if one.better
+                }
         for split in ["val"] if stage in ("fit", "validate") else self.test_splits:
             self.scores[split] = self.new_scores(split)
 

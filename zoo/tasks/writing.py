@@ -62,7 +62,7 @@ class ReinforceParts(TypedDict):
     weight: NotRequired[float]
 
 
-class WritingTask(Task):
+class WritingTask(Task, abstract=True):
     """Trains by cross-entropy, validates by free-running greedy search, tests by the configured search.
 
     Args:

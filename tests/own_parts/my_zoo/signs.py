@@ -11,6 +11,7 @@ from torchmetrics import MeanMetric
 from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule
 from zoo.core.spec import DataSpec
+from zoo.metrics.measure import Measure
 from zoo.tasks.inputs import Inputs, takes
 from zoo.tasks.predictor import Predictor
 from zoo.tasks.task import Scores, Task
@@ -105,9 +106,7 @@ class SignTask(Task):
     batch_type = SignBatch
     noun, unit = "sums", "sums"
     predictor = Signs
-    validated = ("sign_error",)
-    telling = ("sign_error",)
-    own_metrics: ClassVar = {"sign_error": SignError}
+    metrics: ClassVar = {"sign_error": Measure(SignError, better="min", headline=True, watched=1)}
 
     def __init__(
         self, *, network: nn.Module, spec: DataSpec, optimizer: Any, scheduler: Any, monitor: str

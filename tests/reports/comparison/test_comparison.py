@@ -21,7 +21,7 @@ from zoo.reports.comparison.comparison import Comparison, Question
 from zoo.reports.comparison.comparison import compare as compare_runs
 from zoo.reports.comparison.html import page
 from zoo.reports.comparison.pictures import pictures
-from zoo.reports.comparison.runs import find_runs
+from zoo.reports.runs import find_runs
 from zoo.runs.predictions import read_predictions, read_split, write_predictions
 from zoo.runs.status import State, StatusFile
 
@@ -517,7 +517,10 @@ def describe(run: Path, said: list[str]) -> Path:
     ) / len(said)
     shuffled = {f"shuffled_{name}": 0.1 for name in metrics}
     signed = {name: metric.signature for name, metric in metrics.items()}
-    return edit(run, test=scores | shuffled, checkpoint={"metric": "val/cider_d"}, signatures=signed)
+    declared = {name: {"better": "max", "items": name} for name in metrics}
+    declared["exact_match"] = {"better": "max", "items": "caption_match"}
+    content = {"test": scores | shuffled, "checkpoint": {"metric": "val/cider_d"}}
+    return edit(run, **content, signatures=signed, metrics=declared)
 
 
 def test_what_is_not_known_of_test_items_is_said(tmp_path: Path) -> None:
@@ -665,7 +668,7 @@ def test_markdown(sweep: Path) -> None:
     lines = table.markdown(compare(sweep, metrics=("exact_match", "tf_perplexity"))).splitlines()
     heads = [cell.strip() for cell in lines[0].strip("|").split("|")]
     assert heads[:6] == ["run", "attention", "n", "exact_match", "95 % interval", "min to max"]
-    assert heads[-5:] == ["tf_perplexity", "parameters", "seconds", "tokens/s", "peak GiB"]
+    assert heads[-5:] == ["tf_perplexity", "parameters", "seconds", "tokens/s", "GB"]
     cells = dict(zip(heads, (cell.strip() for cell in lines[3].strip("|").split("|")), strict=True))
     assert cells["exact_match"] == "**0.7500 ± 0.0500**"
     assert cells["min to max"] == "0.7000 to 0.8000"

@@ -16,7 +16,7 @@ from zoo.reports.comparison.comparison import Comparison, Question, compare
 from zoo.reports.comparison.curves import bands, read_curves
 from zoo.reports.comparison.html import page
 from zoo.reports.comparison.page_data import page_data
-from zoo.reports.comparison.runs import find_runs
+from zoo.reports.runs import find_runs
 from zoo.runs.predictions import write_predictions
 from zoo.runs.status import State
 
@@ -48,7 +48,7 @@ def test_the_baseline_then_the_best_come_first(sweep: Path) -> None:
 
 
 def test_costs_are_in_the_units_of_their_heads_and_of_one_machine(sweep: Path) -> None:
-    assert page_data(compared(sweep))["costs"]["peak GiB"]["values"] == [1.0] * 3
+    assert page_data(compared(sweep))["costs"]["GB"]["values"] == pytest.approx([2**30 * 1e-9] * 3)
     edit(sweep / "a1", machine={"processor": "another", "cores": 64})
     assert list(page_data(compared(sweep))["costs"]) == ["parameters"]
 

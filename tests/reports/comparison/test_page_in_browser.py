@@ -14,7 +14,7 @@ from PIL import Image
 
 from zoo.reports.comparison.comparison import Question, compare
 from zoo.reports.comparison.html import page
-from zoo.reports.comparison.runs import find_runs
+from zoo.reports.runs import find_runs
 from zoo.runs.status import State
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

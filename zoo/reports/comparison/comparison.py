@@ -2,24 +2,24 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from zoo.core.problems import unknown
-from zoo.metrics import METRICS, caption_metrics
+from zoo.metrics import ITEM_SCORES
+from zoo.metrics.measure import MetricRecord
 from zoo.metrics.text import SummedScore
-from zoo.reports.comparison.groups import Group, group, mixed
-from zoo.reports.comparison.items import Items, language_of, read_items, scorer_of
-from zoo.reports.comparison.names import special, speed_unit
+from zoo.reports.columns import Column, cost_columns, metric_column
+from zoo.reports.comparison.items import Items, language_of, read_items
 from zoo.reports.comparison.refusal import comparability_errors, require_comparable
-from zoo.reports.comparison.runs import Run, is_number
-from zoo.reports.seeds import SeedDifference, Summary, seed_difference, summarise
+from zoo.reports.groups import Group, group, mixed
+from zoo.reports.names import special
+from zoo.reports.records import merged
+from zoo.reports.runs import Run
+from zoo.reports.seeds import SeedDifference, Summary, seed_difference
 from zoo.reports.significance import Difference, bootstrap_differences
-
-COSTS = ("parameters", "seconds", "per_second", "peak_memory_bytes")
-"""What a run costs, as results.json calls it."""
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Row:
     Attributes:
         group: the runs.
         scores: every metric that may be compared, by its name.
-        costs: by the names in `COSTS`, as far as they are known.
+        costs: by their names in results.json, as far as they are known.
         seeds: how the first metric differs from the baseline's, beyond other seeds; None of the baseline.
         items: the same beyond other test items; None of the baseline, and of metrics that no sum gives.
     """
@@ -72,17 +72,20 @@ class Comparison:
         rows: one for each group, in the order given.
         left_out: runs that are in no mean, with the reason.
         notes: what a reader has to know.
-        unit: what speeds are told in.
         one_machine: whether all ran on machines of one kind: only then do times compare.
+        metrics: how each metric is shown, by its name.
+        costs: the same of what runs cost.
+        settings: keys in which configurations differ.
     """
 
     question: Question
     rows: tuple[Row, ...]
     left_out: tuple[Run, ...]
     notes: tuple[str, ...]
-    unit: str
     one_machine: bool
-    settings: tuple[str, ...] = field(default=())
+    metrics: Mapping[str, Column]
+    costs: Mapping[str, Column]
+    settings: tuple[str, ...] = ()
 
     @property
     def metric(self) -> str:
@@ -94,22 +97,20 @@ class Comparison:
         """The row that the others are compared with."""
         return next(row for row in self.rows if row.group.label == self.question.baseline)
 
-    def higher_is_better(self, column: str) -> bool | None:
-        """Which way a metric or cost gets better; None when neither is better, or nobody knows."""
-        if column in COSTS:
-            return column == "per_second"
-        return METRICS[column].higher_is_better if column in METRICS else None
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether the metric gets better upwards, as one does that nobody declared."""
+        return self.metrics[self.metric].better != "min"
 
-    def best(self, column: str) -> list[Row]:
-        """The rows with the best mean; none where no side of a column is better, or nothing differs."""
-        if column in COSTS and column != "parameters" and not self.one_machine:
+    def best(self, name: str) -> list[Row]:
+        """The rows with the best mean of a metric or cost; of costs that do not compare none."""
+        if name in self.metrics:
+            marks = self.metrics[name].best([row.scores.get(name) for row in self.rows])
+        elif self.one_machine or name == "parameters":
+            marks = self.costs[name].best([row.costs.get(name) for row in self.rows])
+        else:
             return []
-        higher = self.higher_is_better(column)
-        means = {row.group.label: found.mean for row in self.rows if (found := _cell(row, column))}
-        if higher is None or len(set(means.values())) < 2:
-            return []
-        wanted = max(means.values()) if higher else min(means.values())
-        return [row for row in self.rows if means.get(row.group.label) == wanted]
+        return [row for row, best in zip(self.rows, marks, strict=True) if best]
 
 
 def compare(runs: Sequence[Run], question: Question) -> Comparison:
@@ -137,8 +138,9 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
             "tells: give --language, for example --language de"
         )
     require_comparable(candidates, metrics)
-    of_captions = any(run.value(split, "cider_d") is not None for run in candidates)
-    scorer = scorer_of(metric, language, of_captions=of_captions)
+    records = merged(run.metrics for run in candidates)
+    scored_by = records[metric].items if metric in records else metric
+    scorer = ITEM_SCORES[scored_by](language) if scored_by in ITEM_SCORES else None
     items = Items({}, [], "") if scorer is None else read_items(candidates, scorer, split, metric)
     kept: list[Run] = []
     for run in candidates:
@@ -158,16 +160,19 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     groups = group(kept)
     baseline = _baseline(groups, question.baseline)
     others = {name: None for run in kept for name in run.measured(split)}
-    comparable = [name for name in others if name in metrics or not comparability_errors(kept, name)]
-    unit = speed_unit(kept[0].results.get("per_second") or {})
+    columns = {
+        # a table of one split needs no head that names it
+        name: replace(metric_column(name, records.get(name) or _undeclared(name, scorer), split), head=name)
+        for name in others
+        if name in metrics or not comparability_errors(kept, name)
+    }
+    costs, measured = cost_columns(kept), columns[metric].value
     rows = [
         Row(
             of,
-            {name: found for name in comparable if (found := _summary(of, split, name))},
-            {name: found for name in COSTS if (found := _cost(of, name, unit))},
-            None
-            if of is baseline
-            else seed_difference(of.by_seed(split, metric), baseline.by_seed(split, metric)),
+            {name: found for name, column in columns.items() if (found := column.summary(of.runs))},
+            {name: found for name, column in costs.items() if (found := column.summary(of.runs))},
+            None if of is baseline else seed_difference(of.by_seed(measured), baseline.by_seed(measured)),
         )
         for of in groups
     ]
@@ -179,8 +184,9 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
         rows=tuple(rows),
         left_out=(*left_out, *(run for of in groups for run in of.repeated)),
         notes=tuple(notes),
-        unit=unit,
         one_machine=len({_machine(run) for run in kept if run.results}) < 2,
+        metrics=columns,
+        costs=costs,
         settings=tuple(groups[0].settings),
     )
 
@@ -196,8 +202,7 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
         raise ValueError(f"no run has the split {question.split!r}{unknown(question.split, splits)}")
     measured = list({name: None for run in runs for name in run.measured(question.split)})
     if any(not run.results for run in runs):  # of predictions anything that follows from them can be had
-        scored = ("bleu", "bleu_tok_lc", "chrf", "exact_match", *caption_metrics())
-        measured += [name for name in scored if name not in measured]
+        measured += [name for name in ITEM_SCORES if name not in measured]
     if not measured:
         raise ValueError(f"no run measured anything on {question.split}: the results hold no metric of it")
     for name in question.metrics:
@@ -233,21 +238,10 @@ def _is_below(path: Path, folder: Path) -> bool:
     return os.path.exists(folder) and path.resolve().is_relative_to(folder.resolve())
 
 
-def _summary(of: Group, split: str, metric: str) -> Summary | None:
-    values = [value for run in of.runs if (value := run.value(split, metric)) is not None]
-    return summarise(values) if values else None
-
-
-def _cost(of: Group, name: str, unit: str) -> Summary | None:
-    values = [run.results.get(name) for run in of.runs]
-    if name == "per_second":
-        values = [(value or {}).get(unit) for value in values]
-    known = [float(value) for value in values if is_number(value)]
-    return summarise(known) if known else None
-
-
-def _cell(row: Row, column: str) -> Summary | None:
-    return row.costs.get(column) or row.scores.get(column)
+def _undeclared(name: str, scorer: SummedScore | None) -> MetricRecord:
+    """Of a metric that no results declare: what scores predictions knows which way it gets better."""
+    higher = getattr(scorer, "higher_is_better", None) if name in ITEM_SCORES else None
+    return MetricRecord(better=None if higher is None else "max" if higher else "min")
 
 
 def _with_items(

@@ -9,8 +9,8 @@ from typing import Any
 from plotly.offline import get_plotlyjs
 
 from zoo.reports.comparison.comparison import Comparison
-from zoo.reports.comparison.names import printable
 from zoo.reports.comparison.page_data import page_data
+from zoo.reports.names import printable
 
 _PARTS = files("zoo.reports.comparison") / "page"
 

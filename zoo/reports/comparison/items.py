@@ -3,21 +3,14 @@
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics import (
-    CaptionMatch,
-    CorpusScore,
-    WrongAnswers,
-    caption_metrics,
-    signed_language,
-    text_metrics,
-)
+from zoo.metrics import CorpusScore, signed_language
 from zoo.metrics.text import SummedScore
-from zoo.reports.comparison.runs import Run
+from zoo.reports.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items
 
 _TOLERANCE = 1e-3
@@ -36,21 +29,6 @@ class Items(NamedTuple):
     statistics: dict[Path, NDArray[np.int64]]
     notes: list[str]
     signature: str
-
-
-def scorer_of(metric: str, language: str, *, of_captions: bool) -> SummedScore | None:
-    """The score that follows from sums over items; None of a metric that does not, or not from predictions.
-
-    Args:
-        metric: its name.
-        language: of the text, for `bleu` and `bleu_tok_lc`.
-        of_captions: whether captions were scored, which match by their tokens.
-    """
-    if metric == "error":
-        return WrongAnswers()
-    if metric == "exact_match" and of_captions:
-        return CaptionMatch()
-    return cast(SummedScore | None, {**text_metrics(language), **caption_metrics()}.get(metric))
 
 
 def language_of(runs: Sequence[Run]) -> str:

@@ -9,7 +9,7 @@ from PIL import Image
 
 from zoo.core.reading import require_regular
 from zoo.reports.comparison import table
-from zoo.reports.comparison.comparison import COSTS, Comparison, Row
+from zoo.reports.comparison.comparison import Comparison, Row
 from zoo.reports.comparison.curves import bands, kept_curve, read_curves
 from zoo.reports.comparison.refusal import comparability_errors
 from zoo.runs.predictions import read_split
@@ -37,7 +37,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "metric": comparison.metric,
         "split": comparison.question.split,
         "baseline": comparison.rows.index(comparison.baseline),
-        "higherIsBetter": comparison.higher_is_better(comparison.metric) is not False,
+        "higherIsBetter": comparison.higher_is_better,
         "labels": [row.group.label for row in comparison.rows],
         "runs": sum(len(row.group.runs) for row in comparison.rows),
         "columns": [column._asdict() for column in shown],
@@ -46,15 +46,16 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
             key: [row.group.settings.get(key, "") for row in comparison.rows] for key in comparison.settings
         },
         "costs": {
-            table.cost_head(comparison, name): {
-                "moreIsBetter": name == "per_second",
+            column.head: {
+                "moreIsBetter": column.better == "max",
                 "values": [
-                    table.in_unit(name, row.costs[name].mean) if name in row.costs else None
+                    row.costs[name].mean * column.scale if name in row.costs else None
                     for row in comparison.rows
                 ],
             }
-            for name in (COSTS if comparison.one_machine else ["parameters"])
-            if any(name in row.costs for row in comparison.rows)
+            for name, column in comparison.costs.items()
+            if (comparison.one_machine or name == "parameters")
+            and any(name in row.costs for row in comparison.rows)
         },
         "scores": [_score(row, comparison.metric) for row in comparison.rows],
         "curves": curves,
@@ -68,7 +69,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
 def _order(comparison: Comparison) -> list[int]:
     """The baseline, then the others from the best to the worst."""
     rows, metric = comparison.rows, comparison.metric
-    sign = 1 if comparison.higher_is_better(metric) is False else -1
+    sign = -1 if comparison.higher_is_better else 1
     first = rows.index(comparison.baseline)
     others = [number for number in range(len(rows)) if number != first]
     return [first, *sorted(others, key=lambda number: sign * rows[number].scores[metric].mean)]

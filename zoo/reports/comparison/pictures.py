@@ -5,13 +5,12 @@ from collections.abc import Sequence
 from zoo.figures.comparison import Score, metric_with_intervals, quality_against_cost
 from zoo.figures.png import png
 from zoo.reports.comparison.comparison import Comparison, Row
-from zoo.reports.comparison.names import printable
+from zoo.reports.names import printable
 
 
 def pictures(comparison: Comparison) -> dict[str, bytes]:
     """PNG files by name: the metric with its intervals; against speed, if all ran on one kind of machine."""
-    metric, unit = comparison.metric, comparison.unit
-    higher = comparison.higher_is_better(metric) is not False
+    metric, higher = comparison.metric, comparison.higher_is_better
     figure = metric_with_intervals(
         [_score(row, comparison) for row in comparison.rows],
         metric=metric,
@@ -25,7 +24,7 @@ def pictures(comparison: Comparison) -> dict[str, bytes]:
             [_score(row, comparison) for row in measured],
             [row.costs["per_second"].mean for row in measured],
             metric=metric,
-            cost=f"{unit} per second in training",
+            cost=f"{comparison.costs['per_second'].head} in training",
             higher_is_better=higher,
             baseline=_place(measured, comparison.baseline),
         )

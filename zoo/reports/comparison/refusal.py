@@ -5,8 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from zoo.metrics import METRICS, Perplexity
-from zoo.reports.comparison.runs import Run
+from zoo.reports.runs import Run
 
 _NAMED = 2
 """Runs that a message names for each of the things that differ."""
@@ -24,7 +23,7 @@ def comparability_errors(runs: Sequence[Run], metric: str) -> list[str]:
     found += _difference(
         f"the signature of {metric}", measured, lambda results: (results.get("signatures") or {}).get(metric)
     )
-    if depends_on_vocabulary(metric):
+    if metric == "loss" or any(run.metrics[metric].per_token for run in measured if metric in run.metrics):
         found += _difference(
             f"vocabulary_hash (a token of {metric} is not the same thing)",
             measured,
@@ -42,11 +41,6 @@ def require_comparable(runs: Sequence[Run], metrics: Sequence[str]) -> None:
     found = list(dict.fromkeys(text for metric in metrics for text in comparability_errors(runs, metric)))
     if found:
         raise ValueError(f"these runs cannot be compared by {', '.join(metrics)}: {'; '.join(found)}")
-
-
-def depends_on_vocabulary(metric: str) -> bool:
-    """Whether a metric counts tokens, so that another vocabulary makes another question of it."""
-    return metric in ("perplexity", "loss") or METRICS.get(metric) is Perplexity
 
 
 def _difference(what: str, runs: Sequence[Run], read: Any) -> list[str]:

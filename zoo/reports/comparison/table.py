@@ -2,9 +2,8 @@
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from io import StringIO
 from typing import NamedTuple
 
@@ -14,9 +13,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from zoo.reports.comparison.comparison import COSTS, Comparison, Row
-from zoo.reports.comparison.names import printable
-from zoo.reports.comparison.runs import Run
+from zoo.reports.columns import Column, interval, spread, written
+from zoo.reports.columns import markdown as markdown_table
+from zoo.reports.comparison.comparison import Comparison, Row
+from zoo.reports.names import printable
+from zoo.reports.runs import Run
 from zoo.reports.seeds import SeedDifference, Summary
 from zoo.reports.significance import Difference
 
@@ -25,12 +26,14 @@ _MOST_SETTINGS = 8
 _BEST = "*"
 _FRAME = 3
 """What a frame adds to the width of a column."""
-_GIB = 2**30
 _MARKUP = re.compile(r"[\\`*<&~|]|\](?=\()")
 """What means something in Markdown, but for what is in numbers and the names of metrics."""
 
+Format = Callable[[Summary | None, int, float], str]
+"""Writes a summary with so many decimal places, multiplied by a scale."""
 
-class Column(NamedTuple):
+
+class Cells(NamedTuple):
     """One column of text.
 
     Attributes:
@@ -45,76 +48,66 @@ class Column(NamedTuple):
     cells: list[str]
     values: list[float | None]
     best: list[bool]
-    is_number: bool
+    is_number: bool = True
 
 
-def columns(comparison: Comparison, *, complete: bool = False) -> list[Column]:
+def columns(comparison: Comparison, *, complete: bool = False) -> list[Cells]:
     """The table's columns; one that would be empty in every row is none.
 
     Args:
         comparison: what is shown.
         complete: with every setting that differs and every metric, however many there are.
     """
-    rows, metric = comparison.rows, comparison.metric
-    digits = _digits([row.scores[metric] for row in rows])
+    rows, nothing = comparison.rows, [False] * len(comparison.rows)
+    shown = comparison.metrics[comparison.metric]
+    scores = [row.scores[comparison.metric] for row in rows]
+    digits = shown.places(scores)
     settings = comparison.settings if complete else comparison.settings[:_MOST_SETTINGS]
 
-    def text(head: str, cell: Callable[[Row], str]) -> Column:
-        cells = [printable(" ".join(cell(row).splitlines())) for row in rows]
-        return Column(head, cells, [None] * len(rows), [False] * len(rows), False)
+    def text(head: str, cells: Iterable[str]) -> Cells:
+        lines = [printable(" ".join(cell.splitlines())) for cell in cells]
+        return Cells(head, lines, [None] * len(rows), nothing, is_number=False)
 
-    def number(
-        head: str, value: Callable[[Row], float | None], cell: Callable[[Row], str], best: Sequence[Row] = ()
-    ) -> Column:
-        marks = [any(row is one for one in best) for row in rows]
-        return Column(head, [cell(row) for row in rows], [value(row) for row in rows], marks, True)
-
-    def score(name: str) -> Column:
-        places = _digits([found for row in rows if (found := row.scores.get(name))])
-        return number(
-            name,
-            lambda row: _mean(row.scores.get(name)),
-            lambda row: _spread(row.scores.get(name), places),
-            comparison.best(name),
+    def quantity(name: str, column: Column, found: Sequence[Summary | None], cell: Format = spread) -> Cells:
+        places, best = column.places(found), comparison.best(name)
+        return Cells(
+            column.head,
+            [cell(one, places, column.scale) for one in found],
+            [one and one.mean * column.scale for one in found],
+            [any(row is one for one in best) for row in rows],
         )
 
-    def cost(name: str) -> Column:
-        return number(
-            cost_head(comparison, name),
-            lambda row: _mean(row.costs.get(name)),
-            lambda row: _cost(row, name),
-            comparison.best(name),
-        )
-
-    def test(over: str, found: Callable[[Row], Difference | SeedDifference | None]) -> list[Column]:
-        def value(name: str) -> Callable[[Row], float | None]:
-            return lambda row: getattr(found(row), name, None)
-
+    def test(over: str, found: Sequence[Difference | SeedDifference | None]) -> list[Cells]:
+        bounds = [interval(one.low, one.high, digits, "+") if one else "" for one in found]
+        texts = [_probability(one) for one in found]
         return [
-            number(f"95 % ({over})", value("low"), lambda row: _bounds(found(row), digits)),
-            number(f"p ({over})", value("p"), lambda row: _probability(found(row))),
+            Cells(f"95 % ({over})", bounds, [one and one.low for one in found], nothing),
+            Cells(f"p ({over})", texts, [one and one.p for one in found], nothing),
         ]
 
+    differences = [difference(comparison, row) for row in rows]
+    ends = [interval(one.low, one.high, digits) for one in scores]
+    ranges = [
+        "" if one.n == 1 else f"{written(one.least, digits)} to {written(one.most, digits)}" for one in scores
+    ]
     found = [
-        text("run", lambda row: row.group.label),
-        *(text(key, partial(_setting, key)) for key in settings),
-        number("n", lambda row: row.scores[metric].n, lambda row: str(row.scores[metric].n)),
-        score(metric),
-        number(
-            "95 % interval",
-            lambda row: row.scores[metric].low,
-            lambda row: _interval(row.scores[metric], digits),
+        text("run", (row.group.label for row in rows)),
+        *(text(key, (row.group.settings.get(key, "") for row in rows)) for key in settings),
+        Cells("n", [str(one.n) for one in scores], [one.n for one in scores], nothing),
+        quantity(comparison.metric, shown, scores),
+        Cells("95 % interval", ends, [one.low for one in scores], nothing),
+        Cells("min to max", ranges, [one.least for one in scores], nothing),
+        Cells("difference", [written(one, digits, "+") for one in differences], differences, nothing),
+        *test("items", [row.items for row in rows]),
+        *test("seeds", [row.seeds for row in rows]),
+        *(
+            quantity(name, comparison.metrics[name], [row.scores.get(name) for row in rows])
+            for name in _others(comparison, complete)
         ),
-        number(
-            "min to max", lambda row: row.scores[metric].least, lambda row: _range(row.scores[metric], digits)
+        *(
+            quantity(name, column, [row.costs.get(name) for row in rows], _mean)
+            for name, column in comparison.costs.items()
         ),
-        number(
-            "difference", partial(difference, comparison), lambda row: _difference(comparison, row, digits)
-        ),
-        *test("items", lambda row: row.items),
-        *test("seeds", lambda row: row.seeds),
-        *map(score, _others(comparison, complete)),
-        *map(cost, COSTS),
     ]
     return [one for one in found if any(one.cells)]
 
@@ -201,10 +194,10 @@ def _named_shortly(comparison: Comparison) -> Comparison:
     return replace(comparison, rows=rows, question=question)
 
 
-def _parts(first: Column, others: Sequence[Column], width: int) -> list[list[Column]]:
+def _parts(first: Cells, others: Sequence[Cells], width: int) -> list[list[Cells]]:
     """Columns that fit beside the first one, which may take a third of the width and is in every part."""
     left = width - min(_width(first), width // 3)
-    parts: list[list[Column]] = [[]]
+    parts: list[list[Cells]] = [[]]
     room = left
     for column in others:
         if parts[-1] and room < _width(column):
@@ -215,7 +208,7 @@ def _parts(first: Column, others: Sequence[Column], width: int) -> list[list[Col
     return parts
 
 
-def _width(column: Column) -> int:
+def _width(column: Cells) -> int:
     """With the frame, and the mark of the best."""
     marked = (_marked(column, number) for number in range(len(column.cells)))
     return max(map(cell_len, (column.head, *marked))) + _FRAME
@@ -225,11 +218,10 @@ def markdown(comparison: Comparison) -> str:
     """The table as Markdown, the best of a column in bold, with what stands below it."""
     shown = columns(comparison)
     lines = [[_escaped(column.head) for column in shown]]
-    lines.append(["---:" if column.is_number else "---" for column in shown])
     for number in range(len(comparison.rows)):
         cells = ((_escaped(column.cells[number]), column.best[number]) for column in shown)
         lines.append([f"**{cell}**" if best else cell for cell, best in cells])
-    text = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    text = markdown_table(lines, [column.is_number for column in shown])
     text += "\n" + "".join(f"- {_escaped(line)}\n" for line in notes(comparison, mark="Bold:"))
     if comparison.left_out:
         text += f"\nLeft out ({len(comparison.left_out)}):\n\n"
@@ -241,12 +233,12 @@ def comma_separated(comparison: Comparison) -> str:
     """Every number in full, with all settings and metrics; a run that was left out has a row without."""
     metrics = list({name: None for row in comparison.rows for name in row.scores})
     parts = Summary._fields
-    speed = f"{comparison.unit}_per_second"
+    speed = comparison.costs["per_second"].head.replace("/s", "_per_second")
     head = ["run", "state", "reason", "config_hash", "seeds", *comparison.settings]
     head += [name if part == "mean" else f"{name}_{part}" for name in metrics for part in parts]
     head += ["difference", "items_low", "items_high", "items_p"]
     head += ["seeds_difference", "seeds_low", "seeds_high", "seeds_p"]
-    head += [speed if name == "per_second" else name for name in COSTS]
+    head += [name.replace("per_second", speed) for name in comparison.costs]
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(head)
@@ -259,7 +251,7 @@ def comma_separated(comparison: Comparison) -> str:
             line += list(row.scores[name]) if name in row.scores else [""] * len(parts)
         line += [difference(comparison, row), *(row.items[2:] if row.items else [""] * 3)]
         line += list(row.seeds[:4]) if row.seeds else [""] * 4
-        line += [row.costs[name].mean if name in row.costs else "" for name in COSTS]
+        line += [row.costs[name].mean if name in row.costs else "" for name in comparison.costs]
         writer.writerow(line)
     for run in comparison.left_out:
         blanks = [""] * (len(head) - 3)
@@ -272,17 +264,6 @@ def difference(comparison: Comparison, row: Row) -> float | None:
     if row.group is comparison.baseline.group:
         return None
     return row.scores[comparison.metric].mean - comparison.baseline.scores[comparison.metric].mean
-
-
-def cost_head(comparison: Comparison, name: str) -> str:
-    """How a column of costs is called."""
-    heads = {"per_second": f"{comparison.unit}/s", "peak_memory_bytes": "peak GiB"}
-    return heads.get(name, name)
-
-
-def in_unit(name: str, cost: float) -> float:
-    """A cost in what its head says."""
-    return cost / _GIB if name == "peak_memory_bytes" else cost
 
 
 def _others(comparison: Comparison, complete: bool) -> list[str]:
@@ -301,7 +282,7 @@ def _missing(row: Row, name: str) -> str:
     return f"{runs - row.scores[name].n} of {runs} runs of {row.group.label}"
 
 
-def _marked(column: Column, number: int) -> str:
+def _marked(column: Cells, number: int) -> str:
     return f"{column.cells[number]} {_BEST}" if column.best[number] else column.cells[number]
 
 
@@ -310,56 +291,11 @@ def _escaped(text: str) -> str:
     return _MARKUP.sub(r"\\\g<0>", " ".join(text.splitlines()))
 
 
-def _digits(found: Sequence[Summary]) -> int:
-    """Places behind the point: the largest mean has four digits or five, as far as that takes two places."""
-    largest = max((abs(one.mean) for one in found), default=0)
-    return 2 if largest >= 10 else 3 if largest > 1 else 4
-
-
-def _setting(key: str, row: Row) -> str:
-    return row.group.settings.get(key, "")
-
-
-def _mean(found: Summary | None) -> float | None:
-    return None if found is None else found.mean
-
-
-def _spread(found: Summary | None, digits: int) -> str:
-    if found is None:
-        return ""
-    mean = f"{found.mean:z.{digits}f}"
-    return mean if found.deviation is None else f"{mean} ± {found.deviation:.{digits}f}"
-
-
-def _interval(found: Summary, digits: int) -> str:
-    if found.low is None or found.high is None:
-        return ""
-    return f"[{found.low:z.{digits}f}, {found.high:z.{digits}f}]"
-
-
-def _range(found: Summary, digits: int) -> str:
-    return "" if found.n == 1 else f"{found.least:z.{digits}f} to {found.most:z.{digits}f}"
-
-
-def _bounds(found: Difference | SeedDifference | None, digits: int) -> str:
-    return "" if found is None else f"[{found.low:+z.{digits}f}, {found.high:+z.{digits}f}]"
+def _mean(found: Summary | None, digits: int, scale: float) -> str:
+    return written(found and found.mean * scale, digits)
 
 
 def _probability(found: Difference | SeedDifference | None) -> str:
     if found is None:
         return ""
     return f"{found.p:.3f}" if found.p >= 0.001 else "<0.001"
-
-
-def _difference(comparison: Comparison, row: Row, digits: int) -> str:
-    found = difference(comparison, row)
-    return "" if found is None else f"{found:+z.{digits}f}"
-
-
-def _cost(row: Row, name: str) -> str:
-    if name not in row.costs:
-        return ""
-    mean = in_unit(name, row.costs[name].mean)
-    if name == "peak_memory_bytes":
-        return f"{mean:.2f}"
-    return f"{mean:,.1f}" if name == "seconds" and mean < 1000 else f"{mean:,.0f}"

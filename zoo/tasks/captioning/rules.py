@@ -1,6 +1,6 @@
 """What captioning requires of a configuration."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from zoo.core.problems import Problem
 from zoo.tasks.rules import Configured
@@ -17,7 +17,7 @@ def words_that_point_are_whole(configured: Configured) -> Iterator[Problem]:
         )
 
 
-def absent_metrics(configured: Configured, metrics: Sequence[str]) -> dict[str, str]:
+def absent_metrics(configured: Configured, metrics: Iterable[str]) -> dict[str, str]:
     """Metrics of pointing, which need attention and data that knows what words name, with the reason."""
     pointing = [metric for metric in metrics if metric.startswith("pointing_")]
     if not configured.reads:

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torchmetrics import MeanMetric
 
 from zoo.attention import doubly_stochastic_penalty
 from zoo.core.batch import TrueCaptions, decoder_pair
@@ -16,11 +17,15 @@ from zoo.decoding import Hypothesis
 from zoo.decoding.tree import map_tensors
 from zoo.kernels.noise import keyed
 from zoo.metrics import (
+    CaptionBleu,
     CaptionMatch,
     CaptionScore,
     CiderD,
+    Control,
+    Measure,
     Perplexity,
     Pointing,
+    RougeL,
     caption_metrics,
     caption_scores,
     constant_caption,
@@ -102,6 +107,10 @@ class CaptionScores(Scores):
         return values | {name: value for name, value in pointing.items() if not value.isnan()}
 
 
+def _pointing(name: str, said: str) -> Control:
+    return Control(said, of_model=True, metrics={"pointing_accuracy": f"pointing_{name}"})
+
+
 class CaptioningTask(WritingTask):
     """Writes captions, see `WritingTask`, which describes the other arguments.
 
@@ -121,19 +130,43 @@ class CaptioningTask(WritingTask):
     noun, unit = "captions", "tokens"
     predictor = Captioner
     rules = (words_that_point_are_whole,)
-    validated = (
-        *("bleu_1", "bleu_2", "bleu_3", "bleu_4"),
-        *("bleu_1_nobp", "bleu_2_nobp", "bleu_3_nobp", "bleu_4_nobp"),
-        *("rouge_l", "cider_d", "exact_match", "tf_loss", "tf_perplexity"),
-        *("pointing_accuracy", "pointing_uniform", "pointing_centre", "pointing_random", "pointing_counted"),
-    )
-    telling = ("cider_d", "rouge_l", "bleu_4", "pointing_accuracy", "exact_match", "tf_perplexity")
+    metrics: ClassVar = {
+        "cider_d": Measure(CiderD, better="max", headline=True, watched=1, items="cider_d"),
+        **{
+            f"bleu_{n}": Measure(CaptionBleu, better="max", digits=1, role="support", items=f"bleu_{n}")
+            for n in (1, 2, 3)
+        },
+        "bleu_4": Measure(CaptionBleu, better="max", digits=1, watched=3, items="bleu_4"),
+        "rouge_l": Measure(RougeL, better="max", digits=1, role="support", watched=2, items="rouge_l"),
+        "exact_match": Measure(CaptionMatch, better="max", watched=5, items="caption_match"),
+        "pointing_accuracy": Measure(Pointing, better="max", role="attention", watched=4),
+        **{
+            f"pointing_{name}": Measure(MeanMetric, better=None, role="detail")
+            for name in ("uniform", "centre", "random")
+        },
+        "pointing_counted": Measure(Pointing, better="max", role="detail"),
+        **{
+            f"bleu_{n}_nobp": Measure(
+                CaptionBleu, better="max", digits=1, role="detail", items=f"bleu_{n}_nobp"
+            )
+            for n in (1, 2, 3, 4)
+        },
+        "tf_loss": Measure(Perplexity, better="min", role="detail"),
+        "tf_perplexity": Measure(Perplexity, better="min", digits=1, role="detail", watched=6),
+    }
+    controls: ClassVar = {
+        "shuffled": Control("its captions, of other images", of_model=True),
+        "uniform": _pointing("uniform", "all places alike"),
+        "centre": _pointing("centre", "the centre of the image"),
+        "random": _pointing("random", "its maps, of other images"),
+        "constant": Control("the best constant caption"),
+    }
     network: CaptionNetwork
 
     @classmethod
     def absent_metrics(cls, configured: Configured) -> dict[str, str]:
         """See `Task`."""
-        return absent_metrics(configured, cls.validated)
+        return absent_metrics(configured, cls.metrics)
 
     def __init__(
         self,
@@ -217,7 +250,7 @@ class CaptioningTask(WritingTask):
             finished=[hypothesis.finished for hypothesis in best],
         )
 
-    def controls(self, data: Any) -> dict[str, dict[str, float]]:
+    def control_scores(self, data: Any) -> dict[str, dict[str, float]]:
         """See `Task`: the best constant caption on validation, and the model's captions of other images."""
         constant = constant_caption(chain.from_iterable(data.references("train")), data.references("val"))
         found = {}

@@ -1,7 +1,7 @@
 """Recognition: the network classifies an image, after a few glimpses or at once."""
 
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import ClassVar, Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ from torchmetrics import MeanMetric, Metric
 
 from zoo.attention import Reinforce, reward_to_go
 from zoo.core.spec import DataSpec
-from zoo.metrics import Error
+from zoo.metrics import Error, Measure
 from zoo.networks.ram import Recognised
 from zoo.tasks.policy_gradient import (
     CollapseAlarm,
@@ -90,14 +90,21 @@ class RecognitionTask(Task):
     batch_type = ImageBatch
     noun, unit = "images", "images"
     predictor = Recogniser
-    validated = ("error", "error_1_sample", "loss", "saturation")
-    telling = ("error", "loss")
+    metrics: ClassVar = {
+        "error": Measure(Error, better="min", digits=4, headline=True, watched=1, items="wrong_answers"),
+        "error_1_sample": Measure(Error, better="min", digits=4, role="support"),
+        "error_10_samples": Measure(Error, better="min", digits=4, role="support"),
+        "loss": Measure(MeanMetric, better="min", role="detail", watched=2),
+        "saturation": Measure(MeanMetric, better=None, role="detail"),
+    }
 
     @classmethod
     def absent_metrics(cls, configured: Configured) -> dict[str, str]:
-        """See `Task`; some metrics need a policy."""
-        of_glimpses = ("error_1_sample", "saturation")
-        return {} if configured.looks else dict.fromkeys(of_glimpses, "the model takes no glimpses")
+        """See `Task`; some metrics need a policy, and one is measured by tests alone."""
+        absent = {"error_10_samples": "validations draw one sample of each image"}
+        if not configured.looks:
+            absent |= dict.fromkeys(("error_1_sample", "saturation"), "the model takes no glimpses")
+        return absent
 
     @classmethod
     def unused_settings(cls, configured: Configured) -> dict[str, str]:

@@ -1,7 +1,7 @@
 """Tracking: an agent that plays a game which it sees by glimpses (Mnih et al. 2014, section 4.2)."""
 
 from collections.abc import Callable, Iterator
-from typing import Protocol, cast
+from typing import ClassVar, Protocol, cast
 
 import torch
 from lightning.fabric.utilities import move_data_to_device
@@ -14,7 +14,7 @@ from torchmetrics import MeanMetric
 from zoo.attention import Baseline, Reinforce, reward_to_go
 from zoo.core.spec import DataSpec
 from zoo.kernels.noise import gumbel_like
-from zoo.metrics import CatchRate, StandardError
+from zoo.metrics import CatchRate, Measure, StandardError
 from zoo.networks.ram import Glimpsed
 from zoo.tasks.policy_gradient import (
     CollapseAlarm,
@@ -82,7 +82,7 @@ class TrackingScores(Scores):
 
     def compute(self) -> dict[str, Tensor]:
         """See `Scores`."""
-        return {name: getattr(self, name).compute() for name in TrackingTask.validated}
+        return {name: getattr(self, name).compute() for name in TrackingTask.metrics}
 
 
 class TrackingTask(Task):
@@ -107,8 +107,11 @@ class TrackingTask(Task):
     batch_type = CatchBatch
     noun, unit = "games", "games"
     predictor = CatchPlayer
-    validated = ("catch_rate", "catch_rate_standard_error", "saturation")
-    telling = ("catch_rate",)
+    metrics: ClassVar = {
+        "catch_rate": Measure(CatchRate, better="max", headline=True, watched=1),
+        "catch_rate_standard_error": Measure(StandardError, better="min", role="support"),
+        "saturation": Measure(MeanMetric, better=None, role="detail"),
+    }
 
     @classmethod
     def unused_settings(cls, configured: Configured) -> dict[str, str]:

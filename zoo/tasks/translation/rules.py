@@ -1,6 +1,6 @@
 """What translation requires of a configuration."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from zoo.core.problems import Problem
 from zoo.tasks.rules import Configured
@@ -22,7 +22,7 @@ def unknown_words_can_be_replaced(configured: Configured) -> Iterator[Problem]:
         )
 
 
-def absent_metrics(configured: Configured, metrics: Sequence[str]) -> dict[str, str]:
+def absent_metrics(configured: Configured, metrics: Iterable[str]) -> dict[str, str]:
     """Metrics that a configuration does not have, with the reason."""
     # Some data modules are given their corpus, others make it.
     data = configured.config["data"]

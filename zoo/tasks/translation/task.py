@@ -1,7 +1,7 @@
 """Translation: the network encodes a source and writes a target token by token."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import torch
 from lightning.fabric.utilities import move_data_to_device
@@ -19,9 +19,17 @@ from zoo.metrics import (
     AlignmentAccuracy,
     AlignmentEntropy,
     AlignmentSharpness,
+    Bleu,
+    Chrf,
     CorpusScore,
     Coverage,
+    ExactMatch,
+    Measure,
+    NameCoverage,
+    NumberCoverage,
     Perplexity,
+    TokenizedLowercasedBleu,
+    bleu_by_source_words,
     coverage_metrics,
     text_metrics,
 )
@@ -123,17 +131,31 @@ class TranslationTask(WritingTask):
     noun, unit = "sentences", "tokens"
     predictor = Translator
     rules = (unknown_words_can_be_replaced,)
-    validated = (
-        *("bleu", "bleu_tok_lc", "chrf", "exact_match", "number_coverage", "name_coverage"),
-        *("alignment_accuracy", "alignment_entropy", "alignment_normalised_entropy", "alignment_sharpness"),
-        *("tf_loss", "tf_perplexity"),
-    )
-    telling = ("chrf", "bleu", "exact_match", "tf_perplexity")
+    metrics: ClassVar = {
+        "bleu": Measure(Bleu, better="max", digits=1, beside="bleu_tok_lc", watched=2, items="bleu"),
+        "bleu_tok_lc": Measure(
+            TokenizedLowercasedBleu, better="max", digits=1, headline=True, items="bleu_tok_lc"
+        ),
+        "chrf": Measure(
+            Chrf, better="max", digits=1, role="support", beside="bleu_tok_lc", watched=1, items="chrf"
+        ),
+        "tf_perplexity": Measure(
+            Perplexity, better="min", digits=1, role="support", beside="bleu_tok_lc", watched=4
+        ),
+        "exact_match": Measure(ExactMatch, better="max", headline=True, watched=3, items="exact_match"),
+        "alignment_accuracy": Measure(AlignmentAccuracy, better="max", role="attention"),
+        "alignment_entropy": Measure(AlignmentEntropy, better=None, role="detail"),
+        "alignment_normalised_entropy": Measure(AlignmentEntropy, better=None, role="detail"),
+        "alignment_sharpness": Measure(AlignmentSharpness, better=None, role="detail"),
+        "number_coverage": Measure(NumberCoverage, better="max", role="detail"),
+        "name_coverage": Measure(NameCoverage, better="max", role="detail"),
+        "tf_loss": Measure(Perplexity, better="min", role="detail"),
+    }
 
     @classmethod
     def absent_metrics(cls, configured: Configured) -> dict[str, str]:
         """See `Task`."""
-        return absent_metrics(configured, cls.validated)
+        return absent_metrics(configured, cls.metrics)
 
     def __init__(
         self,
@@ -207,6 +229,11 @@ class TranslationTask(WritingTask):
             score=[hypothesis.score for hypothesis in best],
             finished=[hypothesis.finished for hypothesis in best],
         )
+
+    def details(self) -> dict[str, Any]:
+        """See `Task`; of a language BLEU by the length of the source."""
+        tested, language = self.predictions.get("test"), self.target.language
+        return {"bleu_by_source_words": bleu_by_source_words(tested, language)} if tested and language else {}
 
     # Search
 

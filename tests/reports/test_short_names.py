@@ -10,8 +10,8 @@ from rich.cells import cell_len
 
 from zoo.reports.comparison import table
 from zoo.reports.comparison.comparison import Question, compare
-from zoo.reports.comparison.runs import find_runs
-from zoo.reports.comparison.short_names import LONGEST, RowName, short_names
+from zoo.reports.runs import find_runs
+from zoo.reports.short_names import LONGEST, RowName, short_names
 from zoo.runs.status import State, StatusFile
 
 LONG = [

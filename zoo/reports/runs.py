@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any, TypeGuard
 
 from zoo.core.reading import read_json
+from zoo.metrics.measure import ControlRecord, MetricRecord
+from zoo.reports.records import with_records
 from zoo.runs.status import State, StatusFile
 from zoo.sweeps.record import RECORD, read_sweep
 from zoo.training.checkpoint import nearest
@@ -17,7 +19,7 @@ _NOT_RESULTS = ("sweep.json", "optimization_results.json", "faults.json")
 _NEEDED = {"config_hash": str, "test": dict, "seed": int}
 _KINDS: dict[str, type] = {
     **_NEEDED,
-    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash"), str),
+    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash", "task", "model", "data_set"), str),
     **dict.fromkeys(("signatures", "checkpoint", "per_second", "machine", "versions"), dict),
     "overrides": list,
 }
@@ -50,6 +52,21 @@ class Run:
     def seed(self) -> int | None:
         """Of the run; None when unknown."""
         return self.results.get("seed")
+
+    @property
+    def metrics(self) -> Mapping[str, MetricRecord]:
+        """What is known of each metric."""
+        return self.results.get("metrics") or {}
+
+    @property
+    def controls(self) -> Mapping[str, ControlRecord]:
+        """What stands beside its scores."""
+        return self.results.get("controls") or {}
+
+    @property
+    def headline(self) -> str | None:
+        """The one metric that says most."""
+        return next((name for name, one in self.metrics.items() if one.headline), None)
 
     @property
     def predictions(self) -> Path | None:
@@ -99,7 +116,7 @@ def find_runs(paths: Sequence[Path]) -> list[Run]:
             raise ValueError(f"{path} holds no run: neither {_STATUS} nor {_RESULTS} lies in or below it")
         for one in below:
             if one.resolve() not in found:
-                found[one.resolve()] = _read(one)
+                found[one.resolve()] = read_run(one)
     return list(found.values())
 
 
@@ -138,7 +155,8 @@ def _is_kept(path: Path) -> bool:
     return isinstance(content, dict) and "config_hash" in content and "test" in content
 
 
-def _read(path: Path) -> Run:
+def read_run(path: Path) -> Run:
+    """A run, or a file that speaks for one; what is wrong with it is why it is left out."""
     try:
         if not path.exists():
             return Run(path, "gone", f"its folder is gone, a job by {path.parent / RECORD}")
@@ -196,7 +214,7 @@ def _results(path: Path) -> dict[str, Any]:
     for name, signature in (results.get("signatures") or {}).items():
         if not isinstance(signature, str):
             raise ValueError(f"{path}: signatures/{name} must be str, got {signature!r}")
-    return results
+    return with_records(results, path)
 
 
 def _integer(digits: str) -> int | float:

@@ -2,16 +2,16 @@
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from zoo.core.flat import flat
 from zoo.core.reading import read_yaml
-from zoo.reports.comparison.names import label, special
-from zoo.reports.comparison.runs import Run
-from zoo.reports.comparison.short_names import RowName, short_names
+from zoo.reports.names import label, special
+from zoo.reports.runs import Run
+from zoo.reports.short_names import RowName, short_names
 from zoo.runs.results import hashed_config
 
 _SHORT = 6
@@ -49,13 +49,13 @@ class Group:
         """Those that are known."""
         return [run.seed for run in self.runs if run.seed is not None]
 
-    def by_seed(self, split: str, metric: str) -> dict[int, float]:
+    def by_seed(self, value: Callable[[Run], float | None]) -> dict[int, float]:
         """What each run measured, by its seed."""
-        found = {run.seed: run.value(split, metric) for run in self.runs}
+        found = {run.seed: value(run) for run in self.runs}
         return {seed: value for seed, value in found.items() if seed is not None and value is not None}
 
 
-def group(runs: Sequence[Run]) -> list[Group]:
+def group(runs: Sequence[Run], *, in_full: bool = False) -> list[Group]:
     """Puts runs together that differ in nothing but the seed.
 
     Files of one's own may lie anywhere and are no part of a config_hash, so the vocabulary learned from them
@@ -63,6 +63,7 @@ def group(runs: Sequence[Run]) -> list[Group]:
 
     Args:
         runs: all of which may be compared.
+        in_full: whether labels name what was typed in all groups, too, in the order in which it was typed.
 
     Returns:
         Groups in the order of their first runs. Of runs that repeat a seed the one for which least was typed
@@ -85,7 +86,7 @@ def group(runs: Sequence[Run]) -> list[Group]:
             )
         )
     everyone = [(*of, *more) for of, more in zip(counted, repeated, strict=True)]
-    names, keys = _names(everyone), list(together)
+    names, keys = _names(everyone, in_full), list(together)
     labels = _told_apart([" or ".join(dict.fromkeys(of.values())) for of in names], keys)
     shorts = _told_apart(_short_names(labels, everyone), keys)
     return [
@@ -120,22 +121,25 @@ def mixed(groups: Sequence[Group]) -> list[str]:
 def _key(run: Run) -> tuple[str, ...]:
     if not run.results:
         return (str(run.path),)
-    return run.results["config_hash"], str(run.results.get("vocabulary_hash"))
+    hashes = ("config_hash", "vocabulary_hash", "test_hash")
+    return tuple(str(run.results.get(name)) for name in hashes)
 
 
-def _names(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
+def _names(groups: Sequence[Sequence[Run]], in_full: bool) -> list[dict[str, str]]:
     """What tells each group's runs from other groups', by all that was typed for them.
 
     What was typed in all groups tells none apart, and is left out; so is the order in which it was typed.
     """
     everywhere = _typed_everywhere(groups) if len(groups) > 1 else set()
+
+    def named(typed: Sequence[str]) -> Sequence[str]:
+        return typed if in_full else sorted({*typed} - everywhere)
+
     recipes = {run.results.get("experiment") for of in groups for run in of}
     only = recipes.pop() if len(recipes) == 1 else ""
     return [
         {
-            _label(run, only, special(run.overrides)): _label(
-                run, only, sorted({*special(run.overrides)} - everywhere)
-            )
+            _label(run, only, special(run.overrides)): _label(run, only, named(special(run.overrides)))
             for run in of
         }
         for of in groups
@@ -149,7 +153,7 @@ def _typed_everywhere(groups: Sequence[Sequence[Run]]) -> set[str]:
 
 def _short_names(labels: Sequence[str], groups: Sequence[Sequence[Run]]) -> list[str]:
     """Of each group, by the run for which least was typed."""
-    everywhere = _typed_everywhere(groups)
+    everywhere = _typed_everywhere(groups) if groups else set()
     rows = []
     for whole, of in zip(labels, groups, strict=True):
         run = min(of, key=lambda run: len(special(run.overrides)))

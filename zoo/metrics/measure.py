@@ -1,0 +1,164 @@
+"""What a task says of each metric: which values are better, how it is written, and where it is shown."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from annotated_types import Interval
+from torchmetrics import Metric
+
+from zoo.core.problems import unknown
+
+Better = Literal["max", "min"]
+Role = Literal["quality", "support", "attention", "detail"]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """What a task measures under one name.
+
+    Attributes:
+        metric: the class that computes it.
+        better: which values are better; None where neither is, as of an entropy.
+        digits: decimal places in tables.
+        role: `quality` stands in published tables with its difference from the recipe, `support` without,
+            `attention` says whether the model looked at the right place, `detail` is in results.json alone.
+        headline: whether it may be the one number of a run: the first in a task that a run measured is.
+        beside: the headline that a published table must have to show it; None: any.
+        watched: its place among the few that are shown during training, from 1; 0: it is not among them.
+        items: the name in `ITEM_SCORES` of what scores single items, for the paired bootstrap; empty where
+            predictions do not give it.
+    """
+
+    metric: type[Metric]
+    better: Better | None = field(kw_only=True)
+    digits: int = field(default=3, kw_only=True)
+    role: Role = field(default="quality", kw_only=True)
+    headline: bool = field(default=False, kw_only=True)
+    beside: str | None = field(default=None, kw_only=True)
+    watched: int = field(default=0, kw_only=True)
+    items: str = field(default="", kw_only=True)
+
+    def __post_init__(self) -> None:
+        """Refuses a direction that the metric's class contradicts.
+
+        Raises:
+            ValueError: names the class.
+        """
+        higher = self.metric.higher_is_better
+        if higher is not None and self.better != ("max" if higher else "min"):
+            raise ValueError(
+                f"{self.metric.__name__} says higher_is_better={higher}, got better={self.better!r}"
+            )
+        if self.headline and self.better is None:
+            raise ValueError("a headline needs a direction: better='max' or better='min'")
+
+
+@dataclass(frozen=True)
+class Control:
+    """What answers without the part of a model that is studied, beside which the model's scores stand.
+
+    Attributes:
+        said: what answers, for tables.
+        of_model: whether every model has its own, such as its captions of other images.
+        metrics: the name in results.json of each metric that the control has; those that are not named are
+            `<control>_<metric>`.
+    """
+
+    said: str
+    of_model: bool = False
+    metrics: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class MetricRecord:
+    """What results.json says of a metric.
+
+    Attributes:
+        better: see `Measure`, as for digits, role and items.
+        digits: see there; None where nobody declared it.
+        role: see there.
+        headline: whether it is the one number of the run.
+        items: see there.
+        per_token: whether it counts tokens, so that another vocabulary makes another question of it.
+    """
+
+    better: Better | None = None
+    digits: Annotated[int, Interval(ge=0, le=9)] | None = None
+    role: Role = "detail"
+    headline: bool = False
+    items: str = ""
+    per_token: bool = False
+
+
+@dataclass(frozen=True)
+class ControlRecord:
+    """What results.json says of a control.
+
+    Attributes:
+        said: see `Control`.
+        of_model: see there.
+        metrics: the control's name for each metric that it has.
+    """
+
+    said: str
+    of_model: bool
+    metrics: Mapping[str, str]
+
+
+def metric_records(metrics: Mapping[str, Measure], measured: Collection[str]) -> dict[str, MetricRecord]:
+    """What results.json says of each metric that a run measured.
+
+    Args:
+        metrics: what the task declares.
+        measured: names of what a run has.
+    """
+    headline = next((name for name, one in metrics.items() if one.headline and name in measured), None)
+    records = {}
+    for name, one in metrics.items():
+        if name in measured:
+            shown = name == headline or (not one.headline and one.beside in (None, headline))
+            records[name] = MetricRecord(
+                better=one.better,
+                digits=one.digits,
+                role=one.role if shown else "detail",
+                headline=name == headline,
+                items=one.items,
+                per_token=getattr(one.metric, "per_token", False),
+            )
+    return records
+
+
+def control_records(controls: Mapping[str, Control], measured: Collection[str]) -> dict[str, ControlRecord]:
+    """What results.json says of each control that a run measured."""
+    records = {}
+    for name, control in controls.items():
+        own = {key.removeprefix(f"{name}_"): key for key in measured if key.startswith(f"{name}_")}
+        named = own | {metric: key for metric, key in control.metrics.items() if key in measured}
+        if named:
+            records[name] = ControlRecord(control.said, control.of_model, named)
+    return records
+
+
+def mode_of(metrics: Mapping[str, Measure], logged: str) -> Better:
+    """Which value of a metric is the best, as checkpoints and schedules call it.
+
+    Args:
+        metrics: what the task declares.
+        logged: such as `val/bleu`.
+
+    Raises:
+        ValueError: nothing declares it, or neither side of it is better.
+    """
+    name = logged.removeprefix("val/")
+    if name not in metrics or logged == name:
+        raise ValueError(f"{logged} is measured by no validation{unknown(logged, _monitors(metrics))}")
+    if (better := metrics[name].better) is None:
+        raise ValueError(
+            f"neither high nor low values of {logged} are better{unknown('', _monitors(metrics))}"
+        )
+    return better
+
+
+def _monitors(metrics: Mapping[str, Measure]) -> list[str]:
+    return [f"val/{name}" for name, one in metrics.items() if one.better]

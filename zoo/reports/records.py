@@ -1,0 +1,68 @@
+"""What results say of their metrics: which values are better, how they are written, how items are scored."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from zoo.config.allowed import locate
+from zoo.core.aliases import with_current_names
+from zoo.core.reading import read_yaml
+from zoo.metrics.measure import ControlRecord, MetricRecord, control_records, metric_records
+from zoo.tasks.task import Task
+
+_RECORDS: dict[str, TypeAdapter[Any]] = {
+    "metrics": TypeAdapter(dict[str, MetricRecord]),
+    "controls": TypeAdapter(dict[str, ControlRecord]),
+}
+
+
+def with_records(results: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    """Results whose `metrics` and `controls` are records.
+
+    Results of earlier versions have none: what the task's class declares today counts. The class is named by
+    the results, or by config.yaml beside them; of one that is not known here nothing is said.
+
+    Args:
+        results: as results.json has them.
+        path: of the file.
+
+    Raises:
+        ValueError: a record is damaged.
+    """
+    if "metrics" not in results:
+        return {**results, **_declared(results, path)}
+    read: dict[str, Any] = {}
+    for key, records in _RECORDS.items():
+        try:
+            read[key] = records.validate_python(results.get(key, {}))
+        except ValidationError as error:
+            first = error.errors()[0]
+            where = "/".join(map(str, (key, *first["loc"])))
+            raise ValueError(f"{path}: {where}: {first['msg']}, got {first['input']!r}") from error
+    return {**results, **read}
+
+
+def _declared(results: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    try:
+        target = results.get("task") or read_yaml(path.parent / "config.yaml")["task"]["_target_"]
+        task = locate(with_current_names({"_target_": target})["_target_"])
+    except (OSError, KeyError, TypeError, ValueError, ImportError):
+        return {"metrics": {}, "controls": {}}
+    if not issubclass(task, Task):
+        return {"metrics": {}, "controls": {}}
+    splits = [of for split, of in results.items() if split == "val" or split.startswith("test")]
+    measured = {name for of in splits if isinstance(of, dict) for name in of}
+    return {
+        "metrics": metric_records(task.metrics, measured),
+        "controls": control_records(task.controls, measured),
+    }
+
+
+def merged(records: Iterable[Mapping[str, MetricRecord]]) -> dict[str, MetricRecord]:
+    """The records of several runs, of each metric the first."""
+    found: dict[str, MetricRecord] = {}
+    for of in records:
+        found |= {name: one for name, one in of.items() if name not in found}
+    return found
