@@ -66,6 +66,8 @@ def test_a_task_is_a_room_of_ones_own(place: Path) -> None:
     assert "sign_error" in page.read_text(encoding="utf-8")
     asked = f"import zoo; print(zoo.load({run!r}).predict([[1.0, 2.0, 3.0, 4.0]]))"
     assert re.search("above|below", call(place, "-c", asked))
+    refused = call(place, "-m", "zoo", "predict", run, "1 2 3 4", code=2)
+    assert "takes four numbers: use it from Python" in refused
     refused = train(place, "plugins=[my_zoo]", "model=sign_linear", "data=dates", code=2)
     assert "has pairs of sentences, but SignTask takes sums" in refused
     refused = train(place, "plugins=[my_zoo]", "model=sign_linear", "task.monitor=val/bleu", code=2)

@@ -37,15 +37,22 @@ def load_runs(
         ValueError: a run is of another kind, or cannot be loaded.
     """
     from zoo.inference.loading import load
+    from zoo.tasks.picture_predictor import PicturePredictor
     from zoo.tasks.player import Player
     from zoo.tasks.predictor import run_name
+    from zoo.tasks.text_predictor import TextPredictor
 
     loaded: dict[str, Kind] = {}
     for run in runs:
         predictor = load(run, device=device, precision=precision)
         if not isinstance(predictor, kind):
-            plays = "plays games of its own: give nothing but runs like it"
-            said = plays if isinstance(predictor, Player) else otherwise(predictor)
+            if isinstance(predictor, Player):
+                said = "plays games of its own: give nothing but runs like it"
+            elif isinstance(predictor, (TextPredictor, PicturePredictor)):
+                said = otherwise(predictor)
+            else:
+                takes = predictor.predict.takes  # `zoo.tasks.inputs.takes` put it there
+                said = f"takes {takes.words}: use it from Python, zoo.load({run!r}).predict({takes.example})"
             raise ValueError(f"the model of {run} {said}")
         print(f"using {predictor.checkpoint}", file=sys.stderr)  # type: ignore[attr-defined]
         name = run_name(predictor.checkpoint.path)  # type: ignore[attr-defined]
