@@ -1,7 +1,7 @@
 """Captions word by word: maps exactly where they belong on the image, words in order, nothing overlapping."""
 
 import math
-from itertools import combinations, product
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,10 +14,10 @@ from matplotlib.image import AxesImage
 from matplotlib.patches import Rectangle
 from matplotlib.transforms import Bbox
 
-from zoo.figures import Captioned, caption_overlay, caption_sheet, captioned, png
-from zoo.figures import captions as module
+from tests.figures.layout import assert_apart, assert_inside, extents
+from zoo.figures import Captioned, caption_sheet, captioned, page, png
 from zoo.figures.captions import smoothed
-from zoo.figures.labels import any_script, fitted, width
+from zoo.figures.labels import any_script, fitted, text_width
 
 Array = np.ndarray[Any, np.dtype[Any]]
 GRIDS = [(1, 1), (4, 4), (14, 14), (2, 7), (9, 3), (1, 5)]
@@ -123,7 +123,7 @@ def test_the_image_comes_first_and_every_map_covers_it_exactly(
     channels: int, size: tuple[int, int], sampled: bool
 ) -> None:
     given = described(size=size, channels=channels)
-    figure = caption_overlay(given.image, given.words, given.weights, sampled=sampled, title="a title")
+    figure = caption_sheet([given._replace(sampled=sampled, heading="a title")])
     axes, images, covers = drawn(figure)
     assert said(figure) == ["a title", *given.words]
     assert len(images) == 1 + 5
@@ -152,7 +152,7 @@ def test_what_was_read_is_the_brightest_on_the_page(
     last = (grid[0] - 1, grid[1] - 1)
     read = [(0, 0), (0, last[1]), (last[0], 0), last, (1, 2)]
     weights = np.stack([cell(grid, place) for place in read])
-    figure = caption_overlay(np.full((1, *size), level), list("abcde"), weights, sampled=sampled)
+    figure = caption_sheet([Captioned(np.full((1, *size), level), list("abcde"), weights, sampled)])
     page = seen(figure).mean(-1)
     _, _, covers = drawn(figure)
     for place, cover in zip(read, covers, strict=True):
@@ -199,7 +199,7 @@ def test_a_panel_is_as_bright_as_its_own_largest_weight_allows() -> None:
 
 
 def test_no_word_at_all_is_the_image_alone() -> None:
-    figure = caption_overlay(np.zeros((3, 4, 4)), [], np.zeros((0, 7, 7)), sampled=False, title="nothing")
+    figure = caption_sheet([Captioned(np.zeros((3, 4, 4)), [], np.zeros((0, 7, 7)), False, "nothing")])
     _, images, covers = drawn(figure)
     assert (len(images), len(covers), said(figure)) == (1, 0, ["nothing"])
     assert png(figure).startswith(b"\x89PNG")
@@ -230,10 +230,8 @@ def test_what_a_captioner_wrote_is_drawn_without_its_end() -> None:
 
 def boxes(figure: Figure) -> tuple[list[Bbox], list[Bbox]]:
     """Where texts and images are on the page, in pixels."""
-    renderer = FigureCanvasAgg(figure).get_renderer()
     axes, images, _ = drawn(figure)
-    with any_script():
-        texts = [text.get_window_extent(renderer) for text in axes.texts]
+    texts = extents(figure, axes.texts)
     pictures = []
     for image in images:
         left, right, bottom, top = image.get_extent()
@@ -243,11 +241,8 @@ def boxes(figure: Figure) -> tuple[list[Bbox], list[Bbox]]:
 
 def everything_has_its_place(figure: Figure) -> None:
     texts, pictures = boxes(figure)
-    page = figure.bbox
-    for box in [*texts, *pictures]:
-        assert page.x0 <= box.x0 < box.x1 <= page.x1
-        assert page.y0 <= box.y0 < box.y1 <= page.y1
-    assert not any(one.overlaps(other) for one, other in combinations([*texts, *pictures], 2))
+    assert_inside(figure, [*texts, *pictures])
+    assert_apart([*texts, *pictures])
 
 
 @pytest.mark.parametrize("words", [1, 8, 9, 25])
@@ -301,7 +296,7 @@ def test_a_sheet_of_captions_of_several_images_and_models() -> None:
 
 
 def test_a_large_sheet_stays_a_picture_that_can_be_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_PIXELS", 800)
+    monkeypatch.setattr(page, "MOST_PIXELS", 800)
     figure = caption_sheet([described(7, heading=str(number)) for number in range(4)])
     wide, high = figure.get_size_inches() * figure.dpi
     assert max(wide, high) == pytest.approx(800)
@@ -353,7 +348,7 @@ def test_a_sheet_needs_captions() -> None:
 def test_text_is_shortened_by_the_room_that_it_takes(text: str) -> None:
     assert fitted(text, 10, 9) == text
     short = fitted(text, 10, 0.8)
-    assert width(short, 10) <= 0.8
-    assert short == text or (short.endswith("…") and width(short, 10) > 0.45)
+    assert text_width(short, 10) <= 0.8
+    assert short == text or (short.endswith("…") and text_width(short, 10) > 0.45)
     assert fitted(text, 10, 0.01) == "…"
     assert fitted("", 10, 0) == ""

@@ -10,6 +10,7 @@ from matplotlib.cbook import STEP_LOOKUP_MAP
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from tests.figures.layout import assert_apart, extents, labels
 from zoo.figures import metric_with_intervals, pareto_front, png, quality_against_cost
 from zoo.figures.comparison import Score
 
@@ -22,11 +23,7 @@ SCORES = [
 
 def test_each_row_has_its_mean_interval_and_seeds() -> None:
     (axes,) = metric_with_intervals(SCORES, metric="bleu").axes
-    assert [label.get_text() for label in axes.get_yticklabels()] == [
-        "attention=additive",
-        "attention=dot",
-        "$x_1$ 注意",
-    ]
+    assert labels(axes, "y") == ["attention=additive", "attention=dot", "$x_1$ 注意"]
     drawn = [(list(line.get_xdata()), set(line.get_ydata())) for line in axes.lines]
     assert ([0.5, 0.6, 0.55], {1}) in drawn
     assert ([0.43, 0.67], {1}) in drawn
@@ -60,7 +57,7 @@ def test_the_baseline_is_drawn_wherever_it_stands(baseline: int, last: str, cut:
     scores = [Score(f"run {number}", [float(number)], None) for number in range(100)]
     figure = metric_with_intervals(scores, metric="bleu", baseline=baseline)
     (axes,) = figure.axes
-    names = [label.get_text() for label in axes.get_yticklabels()]
+    names = labels(axes, "y")
     assert (names[-1], f"run {baseline} (baseline)" in names) == (last, True)
     assert figure.get_suptitle() == f"bleu\n{cut}"
 
@@ -164,11 +161,10 @@ def step_path(line: Line2D) -> list[tuple[float, float]]:
 def test_numbers_hide_no_point_and_no_other_number() -> None:
     scores, costs = many(60)
     figure = quality_against_cost(scores, costs, metric="bleu", cost="tokens/s", baseline=0)
-    figure.draw_without_rendering()
     (axes,) = figure.axes
-    boxes = [text.get_window_extent() for text in axes.texts]
+    boxes = extents(figure, axes.texts)
     assert len(boxes) == 30
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    assert_apart(boxes)
     points = axes.transData.transform([(cost, score.mean) for score, cost in zip(scores, costs, strict=True)])
     assert not any(box.contains(x, y) for box in boxes for x, y in points)
 
@@ -177,9 +173,8 @@ def test_names_stand_in_lines_within_the_picture() -> None:
     scores, costs = many(60)
     scores[4] = Score("w" * 300, scores[4].values, None)
     figure = quality_against_cost(scores, costs, metric="bleu", cost="tokens/s", baseline=4)
-    figure.draw_without_rendering()
-    boxes = [text.get_window_extent() for text in figure.texts]
-    assert not any(one.overlaps(other) for one, other in itertools.combinations(boxes, 2))
+    boxes = extents(figure, figure.texts)
+    assert_apart(boxes)
     assert all(box.x1 <= figure.bbox.x1 and box.y0 >= 0 for box in boxes)
     assert listed(figure)[-1] == "30 others: dots without a number"
     assert any(text.endswith("(baseline)") for text in listed(figure))

@@ -1,7 +1,7 @@
 """Pure functions: arrays in, a matplotlib figure out; nothing global is read or changed."""
 
 from zoo.figures.alignments import alignment, alignment_sheet
-from zoo.figures.captions import Captioned, caption_overlay, caption_sheet, captioned
+from zoo.figures.captions import Captioned, caption_sheet, captioned
 from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_against_cost
 from zoo.figures.curves import bleu_by_length, learning_curve
 from zoo.figures.glimpses import game_sheet, glimpse_sheet
@@ -16,7 +16,6 @@ __all__ = [
     "alignment",
     "alignment_sheet",
     "bleu_by_length",
-    "caption_overlay",
     "caption_sheet",
     "captioned",
     "game_sheet",

@@ -1,4 +1,4 @@
-"""Arrays that cannot be drawn are refused before anything is."""
+"""Checks of arrays before they are drawn."""
 
 from typing import Any
 
@@ -7,19 +7,8 @@ import numpy as np
 _TOLERANCE = 1e-3  # means of pixels in half precision
 
 
-def within(name: str, values: np.ndarray[Any, np.dtype[Any]], low: float, high: float) -> None:
-    """Refuses values out of their range, and those that are no numbers.
-
-    Args:
-        name: of the values, for the message.
-        values: any.
-        low: the least.
-        high: the greatest.
-
-    Raises:
-        ValueError: some are out of range.
-    """
-    # Written so that what is no number is wrong, too.
-    wrong = ~((values >= low - _TOLERANCE) & (values <= high + _TOLERANCE))
+def require_range(name: str, values: np.ndarray[Any, np.dtype[Any]], low: float, high: float) -> None:
+    """Raises ValueError, with the name, when a value is NaN or out of [low, high]."""
+    wrong = ~((values >= low - _TOLERANCE) & (values <= high + _TOLERANCE))  # NaN compares false
     if wrong.any():
         raise ValueError(f"{name} must be in [{low}, {high}], got {float(values[wrong].flat[0]):g}")

@@ -8,12 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 
-from zoo.figures.labels import families, fitted, room, shortened
+from zoo.figures.labels import fitted, padded_width, shortened, text_style
 from zoo.figures.number_places import Place, distance, nearest, number_places
+from zoo.figures.page import DPI, Page
 
+ROW_HEIGHT = 0.3  # inches
 _LABEL_COLUMNS, _LIST_COLUMNS = 56, 72
 _MOST_ROWS, _MOST_NUMBERS = 40, 30
-_ROW_HEIGHT, _DPI = 0.3, 120
 _DOT, _FAINT, _FRONT, _BASELINE = "#1f5fa8", "0.6", "#c2410c", "#111111"
 _TITLE_FONT, _LIST_FONT, _NUMBER_FONT = 12.0, 8.0, 7.5
 
@@ -22,16 +23,16 @@ _LEFT, _BOTTOM, _TOP, _GAP = 0.95, 0.65, 0.75, 0.3
 _WIDE, _HIGH, _LINE = 6.6, 4.2, 0.165
 _DOT_RADIUS, _NUMBER_RADIUS = 0.045, 0.085
 
-_FAR = 2  # times the range of all better points, below which others would press these together
+_FAR = 2  # times the range of all better values: the distance from which a value counts as far off
 
 
 class Score(NamedTuple):
-    """What a configuration reached.
+    """A metric of one configuration.
 
     Attributes:
         name: of the configuration.
-        values: one of each seed, at least one.
-        interval: of their mean; None of one seed.
+        values: one for each seed, at least one.
+        interval: of their mean; None with one seed.
     """
 
     name: str
@@ -47,14 +48,14 @@ class Score(NamedTuple):
 def metric_with_intervals(
     scores: Sequence[Score], *, metric: str, higher_is_better: bool = True, baseline: int | None = None
 ) -> Figure:
-    """Draws each configuration's mean with its interval, and every seed as a faint dot; the best on top.
+    """Draws each configuration's mean with its interval, and every seed as a faint dot; the best is on top.
 
     Of more than 40 configurations the best 40 are drawn, and the baseline wherever it stands.
 
     Args:
         scores: of the configurations.
         metric: its name, on the axis.
-        higher_is_better: which way is up.
+        higher_is_better: the direction in which the metric gets better.
         baseline: the place in `scores` of what the others are compared with.
 
     Raises:
@@ -69,22 +70,38 @@ def metric_with_intervals(
     shown = [scores[number] for number in kept]
     interval = "mean with 95 % interval, seeds" if any(score.interval for score in shown) else ""
     figure = Figure(
-        figsize=(9.0, 1.2 + _ROW_HEIGHT * len(shown)), dpi=_DPI, facecolor="white", layout="constrained"
+        figsize=(9.0, 1.2 + ROW_HEIGHT * len(shown)), dpi=DPI, facecolor="white", layout="constrained"
     )
     _title(figure, f"{metric}: {interval}" if interval else metric, cut)
     axes = figure.add_subplot()
-    for place, score in enumerate(shown):
-        axes.plot(score.values, [place] * len(score.values), "o", color=_FAINT, markersize=4, alpha=0.7)
-        if score.interval is not None:
-            axes.plot(score.interval, [place, place], color=_DOT, linewidth=1.6)
-        axes.plot([score.mean], [place], "D", color=_DOT, markersize=5)
-    axes.set_ylim(len(shown) - 0.5, -0.5)
-    names = [_named(scores, number, baseline, _LABEL_COLUMNS) for number in kept]
-    axes.set_yticks(range(len(shown)), names, family=list(families()), fontsize=9, parse_math=False)
+    for row, score in enumerate(shown):
+        draw_score(axes, score, row)
+    label_rows(axes, [_named(scores, number, baseline, _LABEL_COLUMNS) for number in kept])
     if baseline in kept:
         axes.axvline(scores[baseline].mean, color=_BASELINE, linewidth=0.8, linestyle=":", zorder=0.9)
     _finish(axes, metric, "")
     return figure
+
+
+def draw_score(axes: Axes, score: Score, row: int) -> None:
+    """Draws a diamond at the mean, a bar for its interval and a faint dot for each seed."""
+    axes.plot(score.values, [row] * len(score.values), "o", color=_FAINT, markersize=4, alpha=0.7)
+    if score.interval is not None:
+        axes.plot(score.interval, [row, row], color=_DOT, linewidth=1.6)
+    axes.plot([score.mean], [row], "D", color=_DOT, markersize=5)
+
+
+def label_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Labels the rows, the first one on top."""
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.set_yticks(range(len(names)), names, **text_style(fontsize=9))
+
+
+def draw_grid(axes: Axes) -> None:
+    """Draws a grid behind everything, and no frame on top and at the right."""
+    axes.grid(color="0.92")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def quality_against_cost(
@@ -97,19 +114,19 @@ def quality_against_cost(
     more_is_better: bool = True,
     baseline: int | None = None,
 ) -> Figure:
-    """Draws what each configuration reached against its speed or price, with the Pareto front.
+    """Draws the quality of each configuration against its speed or price, with the Pareto front.
 
-    Points have numbers, from the best on; a list at the side says their names. Of very many, the best have,
-    with those of the front and the baseline. A few points that are much worse than all others stand as
-    triangles at the edge, with their values in the list: else they would press the others together.
+    Points are numbered from the best on, and a list at the side names them; of very many points only the
+    best, the front and the baseline are. A few points that are much worse than all others stand as triangles
+    at the edge, with their values in the list, so that the others are not pressed together.
 
     Args:
         scores: of the configurations.
         costs: of each, in the same order.
         metric: its name, on the vertical axis.
         cost: its name, on the horizontal axis.
-        higher_is_better: which way quality gets better.
-        more_is_better: which way the cost gets better; true of a speed.
+        higher_is_better: the direction in which the metric gets better.
+        more_is_better: the direction in which the cost gets better; True of a speed.
         baseline: the place in `scores` of what the others are compared with.
 
     Raises:
@@ -124,11 +141,9 @@ def quality_against_cost(
     inside = ordered[: len(ordered) - _far_off([means[number] for number in ordered])]
     outside = ordered[len(inside) :]
     listed = _listed(ordered, [*front, *outside], baseline)
-    lines = [
-        (place, _named(scores, number, baseline, _LIST_COLUMNS) + _value(number, outside, means))
-        for place, number in enumerate(ordered, start=1)
-        if number in listed
-    ]
+    names = {number: _named(scores, number, baseline, _LIST_COLUMNS) for number in listed}
+    names |= {number: f"{names[number]}: {means[number]:.4g}" for number in outside if number in listed}
+    lines = [(place, names[number]) for place, number in enumerate(ordered, start=1) if number in listed]
     figure, axes = _with_list(
         lines, others=len(ordered) - len(lines), marked=[ordered.index(number) + 1 for number in front]
     )
@@ -139,67 +154,35 @@ def quality_against_cost(
     axes.plot([costs[number] for number in inside], [means[number] for number in inside], "o", color=_DOT)
     axes.margins(x=0.06, y=0.1)
     bottom, top = axes.set_ylim(axes.get_ylim())
-    _draw_front(axes, [costs[number] for number in front], [means[number] for number in front])
-    edge = bottom if higher_is_better else top
-    spots = [(costs[number], means[number] if number in inside else edge) for number in ordered]
-    _draw_outside(axes, spots[len(inside) :], downwards=higher_is_better)
-    if baseline is not None:
-        _ring(axes, spots[ordered.index(baseline)])
-    axes.legend(
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=3,
-        frameon=False,
-        fontsize=_LIST_FONT,
-        borderaxespad=0.2,
-    )
-    axes.set_xlim(axes.get_xlim())  # numbers and their lines change it no more
-    _write_numbers(axes, spots, [place for place, _ in lines])
-    _finish(axes, cost, metric)
-    return figure
-
-
-def _value(number: int, outside: Sequence[int], means: Sequence[float]) -> str:
-    return f": {means[number]:.4g}" if number in outside else ""
-
-
-def _draw_front(axes: Axes, costs: Sequence[float], means: Sequence[float]) -> None:
     axes.plot(
-        costs,
-        means,
+        [costs[number] for number in front],
+        [means[number] for number in front],
         color=_FRONT,
         linewidth=1.4,
-        # between two points nothing was measured: there one has what the point of the better cost reached
+        # Nothing was measured between two points: there the quality is that of the better cost.
         drawstyle="steps-post",
         marker="o",
         label="Pareto front: nothing is better in both",
     )
-
-
-def _draw_outside(axes: Axes, spots: Sequence[Place], *, downwards: bool) -> None:
-    if not spots:
-        return
-    axes.plot(
-        *zip(*spots, strict=True),
-        linestyle="",
-        marker="v" if downwards else "^",
-        color=_DOT,
-        clip_on=False,
-        label="far beyond this edge: values in the list",
-    )
-
-
-def _ring(axes: Axes, spot: Place) -> None:
-    axes.plot(
-        *spot,
-        linestyle="",
-        marker="o",
-        markersize=11,
-        markerfacecolor="none",
-        color=_BASELINE,
-        clip_on=False,
-        label="baseline",
-    )
+    edge = bottom if higher_is_better else top
+    spots = [(costs[number], means[number] if number in inside else edge) for number in ordered]
+    if outside:
+        axes.plot(
+            *zip(*spots[len(inside) :], strict=True),
+            "v" if higher_is_better else "^",
+            color=_DOT,
+            clip_on=False,
+            label="far beyond this edge: values in the list",
+        )
+    if baseline is not None:
+        ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "color": _BASELINE, "clip_on": False}
+        axes.plot(*spots[ordered.index(baseline)], "o", label="baseline", **ring)
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
+    axes.legend(ncols=3, frameon=False, fontsize=_LIST_FONT, **place)
+    axes.set_xlim(axes.get_xlim())  # fixed before numbers and their lines are added
+    _write_numbers(axes, spots, [place for place, _ in lines])
+    _finish(axes, cost, metric)
+    return figure
 
 
 def _best_first(scores: Sequence[Score], higher_is_better: bool) -> list[int]:
@@ -207,17 +190,13 @@ def _best_first(scores: Sequence[Score], higher_is_better: bool) -> list[int]:
 
 
 def _listed(ordered: Sequence[int], notable: Sequence[int], baseline: int | None) -> set[int]:
-    """Which points have a number: the baseline, the notable ones, and the best of the others."""
+    """The points with a number: the baseline, the notable ones, and the best of the others."""
     first = [*([] if baseline is None else [baseline]), *notable, *ordered]
     return set(list(dict.fromkeys(first))[:_MOST_NUMBERS])
 
 
 def _far_off(ordered: Sequence[float]) -> int:
-    """How many of the worst values, a quarter at most, are so far off that the others would become one line.
-
-    Args:
-        ordered: values, the best first.
-    """
+    """How many of the worst values are far off, a quarter of all at most; the best value comes first."""
     found = 0
     for number in range(1, len(ordered) // 4 + 1):
         last, next_one = ordered[-1 - number], ordered[-number]
@@ -238,29 +217,21 @@ def _with_list(
 
     Args:
         lines: of the list.
-        others: how many are not in it, which a last line says.
+        others: how many points are not in the list, which its last line says.
         marked: numbers whose lines have the colour of the front.
     """
     rest = [f"{others} others: dots without a number"] * (others > 0)
     names = [*(name for _, name in lines), *rest]
-    numbers = 0.3
-    wide = _LEFT + _WIDE + _GAP + numbers + max(room(name, _LIST_FONT) for name in names) + 0.1
-    high = _BOTTOM + max(_HIGH, _LINE * len(names)) + _TOP
-    figure = Figure(figsize=(wide, high), dpi=_DPI, facecolor="white")
-    axes = figure.add_axes((_LEFT / wide, _BOTTOM / high, _WIDE / wide, 1 - (_BOTTOM + _TOP) / high))
-
-    def write(line: int, text: str, *, left: float, color: str, align: str = "left") -> None:
-        across, down = (_LEFT + _WIDE + _GAP + left) / wide, 1 - (_TOP + _LINE * line) / high
-        style: dict[str, Any] = {"fontsize": _LIST_FONT, "family": list(families()), "parse_math": False}
-        figure.text(across, down, text, color=color, ha=align, va="top", **style)
-
+    left = _LEFT + _WIDE + _GAP + 0.3  # of the names; the numbers end before
+    high = max(_HIGH, _LINE * len(names))
+    page = Page(left + max(padded_width(name, _LIST_FONT) for name in names) + 0.1, _BOTTOM + high + _TOP)
     for line, (number, name) in enumerate(lines):
-        color = _FRONT if number in marked else "black"
-        write(line, str(number), left=numbers - 0.07, color=color, align="right")
-        write(line, name, left=numbers, color=color)
+        style = {"fontsize": _LIST_FONT, "color": _FRONT if number in marked else "black"}
+        page.write(str(number), left - 0.07, _TOP + _LINE * line, ha="right", **style)
+        page.write(name, left, _TOP + _LINE * line, **style)
     for text in rest:
-        write(len(lines), text, left=numbers, color="black")
-    return figure, axes
+        page.write(text, left, _TOP + _LINE * len(lines), fontsize=_LIST_FONT)
+    return page.figure, page.axes(_LEFT, _TOP, _WIDE, high)
 
 
 def _write_numbers(axes: Axes, spots: Sequence[Place], numbers: Sequence[int]) -> None:
@@ -271,10 +242,9 @@ def _write_numbers(axes: Axes, spots: Sequence[Place], numbers: Sequence[int]) -
         spots: all points, the one with number 1 first.
         numbers: those that are written.
     """
-    inch = _DPI
-    written = set(numbers)
-    # those that are written choose their places first
-    order = [*numbers, *(number for number in range(1, len(spots) + 1) if number not in written)]
+    inch = DPI
+    # The written ones choose their places first.
+    order = [*numbers, *(number for number in range(1, len(spots) + 1) if number not in set(numbers))]
     middles = axes.transData.transform([spots[number - 1] for number in order]) / inch
     boxes = [(x - _DOT_RADIUS, y - _DOT_RADIUS, x + _DOT_RADIUS, y + _DOT_RADIUS) for x, y in middles]
     frame = np.divide(axes.bbox.extents, inch).tolist()
@@ -293,16 +263,16 @@ def _write_numbers(axes: Axes, spots: Sequence[Place], numbers: Sequence[int]) -
 def pareto_front(
     values: Sequence[float], costs: Sequence[float], *, higher_is_better: bool, more_is_better: bool
 ) -> list[int]:
-    """Which points no other point beats: as good in both and better in one.
+    """The points that no other point beats by being as good in both and better in one.
 
     Args:
         values: the quality of each.
         costs: the cost of each.
-        higher_is_better: which way quality gets better.
-        more_is_better: which way the cost gets better.
+        higher_is_better: the direction in which quality gets better.
+        more_is_better: the direction in which the cost gets better.
 
     Returns:
-        Their places, in order of the cost, the best cost first.
+        Their indices, the best cost first.
     """
     quality = np.asarray(values, float) * (1 if higher_is_better else -1)
     price = np.asarray(costs, float) * (-1 if more_is_better else 1)
@@ -324,17 +294,13 @@ def _require(scores: Sequence[Score]) -> None:
 
 
 def _title(figure: Figure, *lines: str) -> None:
-    """Over the whole figure: labels at the side of the axes leave less room over these than it needs."""
+    """Over the whole figure, since labels beside the axes leave too little width over these."""
     across = figure.get_figwidth() - 0.2
     text = "\n".join(fitted(line, _TITLE_FONT, across) for line in lines if line)
-    style: dict[str, Any] = {"fontsize": _TITLE_FONT, "family": list(families()), "parse_math": False}
-    figure.suptitle(text, x=0.1 / figure.get_figwidth(), horizontalalignment="left", **style)
+    figure.suptitle(text, x=0.1 / figure.get_figwidth(), ha="left", **text_style(fontsize=_TITLE_FONT))
 
 
 def _finish(axes: Axes, across: str, up: str) -> None:
-    axes.set_xlabel(across, family=list(families()), parse_math=False)
-    axes.set_ylabel(up, family=list(families()), parse_math=False)
-    axes.grid(color="0.92")
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.set_xlabel(across, **text_style())
+    axes.set_ylabel(up, **text_style())
+    draw_grid(axes)

@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from zoo.figures.labels import families, shortened
+from zoo.figures.labels import families, shortened, text_style
+from zoo.figures.page import DPI
 
-_MARKERS = "osD^vPX*"  # told apart without colours, too
+_MARKERS = "osD^vPX*"  # they tell curves apart without colours
 _LABEL_COLUMNS = 40
 
 LengthCurve = tuple[Sequence[float], Sequence[float], Sequence[int]]
@@ -22,11 +22,10 @@ Curve = tuple[Sequence[float], Sequence[float]]
 def bleu_by_length(
     curves: Mapping[str, LengthCurve], *, title: str = "BLEU by source length", unit: str = "words"
 ) -> Figure:
-    """Draws how translations hold up as sentences grow, the figure of Bahdanau et al. 2015.
+    """Draws the BLEU of translations by the length of their sources, as figure 2 of Bahdanau et al. 2015.
 
     Args:
-        curves: by label, what `zoo.metrics.bleu_by_length` gives. Bars show how many sentences stand behind a
-            point.
+        curves: by label, what `zoo.metrics.bleu_by_length` returns; bars show the number of sentences.
         title: stands above.
         unit: of the lengths.
 
@@ -68,32 +67,25 @@ def learning_curve(
         steps: what the horizontal axis counts.
 
     Raises:
-        ValueError: a curve has another number of steps than of values.
+        ValueError: a curve's numbers of steps and values differ.
     """
     figure, axes = _figure(title, steps, metric)
     for (label, (at, values)), marker in zip(curves.items(), cycle(_MARKERS), strict=False):
         if len(at) != len(values):
             raise ValueError(f"curve {label!r} has {len(at)} steps and {len(values)} values")
-        # a mark on every one of hundreds of points would hide the curve
-        axes.plot(
-            at,
-            values,
-            marker=marker,
-            markevery=max(1, len(at) // 20),
-            markersize=4,
-            label=shortened(label, _LABEL_COLUMNS),
-        )
+        every = max(1, len(at) // 20)  # hundreds of marks would hide the curve
+        name = shortened(label, _LABEL_COLUMNS)
+        axes.plot(at, values, marker=marker, markevery=every, markersize=4, label=name)
     _legend(axes)
     return figure
 
 
 def _figure(title: str, across: str, up: str) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(7.0, 4.2), dpi=120, facecolor="white", layout="constrained")
+    figure = Figure(figsize=(7.0, 4.2), dpi=DPI, facecolor="white", layout="constrained")
     axes = figure.add_subplot()
-    text: dict[str, Any] = {"fontfamily": list(families()), "parse_math": False}
-    axes.set_title(shortened(title, 2 * _LABEL_COLUMNS), **text)
-    axes.set_xlabel(across, **text)
-    axes.set_ylabel(up, **text)
+    axes.set_title(shortened(title, 2 * _LABEL_COLUMNS), **text_style())
+    axes.set_xlabel(across, **text_style())
+    axes.set_ylabel(up, **text_style())
     axes.grid(color="0.9")
     axes.spines["top"].set_visible(False)
     return figure, axes

@@ -1,4 +1,4 @@
-"""One path of glimpses over its image: boxes around what was read, in order."""
+"""An agent's path over an image: a box around the pixels of each glimpse, and the order of the steps."""
 
 import math
 from typing import Any
@@ -12,17 +12,17 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike
 
 from zoo.figures.number_places import nearest, number_places
+from zoo.figures.pixels import Array
 
-Array = np.ndarray[Any, np.dtype[Any]]
 Colour = tuple[float, float, float, float]
 
 NUMBER_RADIUS = 0.085  # inches, of the disc behind a step's number
 NUMBER_FONT = 7.0
 
-# Bright, for images are mostly dark, and ever lighter from the first step to the last, for any eye.
+# Bright, since images are mostly dark, and lighter from step to step, so that the colour-blind see the order.
 _COLOURS = colormaps["plasma"]
 _FIRST_COLOUR, _LAST_COLOUR = 0.4, 0.95
-_DARK = 1.45  # red, green and blue together, below which a number is white
+_DARK = 1.45  # sum of red, green and blue below which a number is white
 _OUTLINE = "black"  # so that a line can be seen on bright pixels, too
 
 
@@ -32,7 +32,7 @@ def step_colours(steps: int) -> list[Colour]:
 
 
 def places(locations: ArrayLike, height: int, width: int) -> Array:
-    """Where locations lie in the image: `(T, 2)`, (x, y) in pixels from its upper left corner.
+    """Locations in the image: `(T, 2)`, (x, y) in pixels from its upper left corner.
 
     Args:
         locations: `(T, 2)`, (x, y) in [-1, 1], the image's outer edges.
@@ -42,7 +42,7 @@ def places(locations: ArrayLike, height: int, width: int) -> Array:
     given = np.asarray(locations)
     if given.dtype not in (np.float32, np.float64):
         given = given.astype(np.float32)
-    # As the sensor computes it, in the same precision: half a pixel is where it rounds.
+    # In the sensor's precision, since it rounds at half a pixel.
     centres: Array = (given + 1) / 2 * np.array([width, height], given.dtype)
     return centres
 
@@ -50,8 +50,8 @@ def places(locations: ArrayLike, height: int, width: int) -> Array:
 def boxes(locations: ArrayLike, height: int, width: int, *, size: int, scales: int) -> Array:
     """The pixels that a `zoo.attention.GlimpseSensor` reads: `(T, k, 4)`, whole numbers.
 
-    The last axis is left, top, right and bottom; pixel i lies between i and i + 1. Boxes may stick out of the
-    image, where the sensor reads zeros.
+    The last axis is left, top, right and bottom; pixel i lies between i and i + 1. Outside of the image the
+    sensor reads zeros.
 
     Args:
         locations: `(T, 2)`, (x, y) in [-1, 1].
@@ -69,15 +69,15 @@ def boxes(locations: ArrayLike, height: int, width: int, *, size: int, scales: i
 
 
 def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
-    """Draws boxes, arrows from place to place and the steps' numbers; later steps lie above earlier ones.
+    """Draws boxes, arrows from step to step and the steps' numbers; later steps lie above earlier ones.
 
     Args:
-        axes: shows the image, a unit for each pixel; the limits are set.
+        axes: show the image, a unit for each pixel, and have their final limits.
         centres: `(T, 2)`, see `places`.
         around: `(T, k, 4)`, see `boxes`.
         radius: of the disc behind a number, in pixels of the image.
     """
-    # Added as artists: for each patch or line that is added as such, the axes compute their limits anew.
+    # Added as artists: `add_patch` and `add_line` compute the limits anew each time.
     colours = step_colours(len(centres))
     for colour, scales in zip(colours, around.tolist(), strict=True):
         for scale, (left, top, right, bottom) in enumerate(scales):
@@ -97,19 +97,9 @@ def draw_path(axes: Axes, centres: Array, around: Array, radius: float) -> None:
             )
     for colour, here, there in zip(colours[1:], centres, centres[1:], strict=False):
         if math.dist(here, there) > radius:  # shorter ones would be all head
-            axes.add_artist(
-                FancyArrowPatch(
-                    (here[0], here[1]),
-                    (there[0], there[1]),
-                    arrowstyle="-|>",
-                    mutation_scale=9,
-                    shrinkA=0,
-                    shrinkB=0,
-                    color=colour,
-                    zorder=4,
-                    **_width(1.1),
-                )
-            )
+            style: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 9, "shrinkA": 0, "shrinkB": 0}
+            style |= {"posA": tuple(here), "posB": tuple(there), **_width(1.1)}
+            axes.add_artist(FancyArrowPatch(color=colour, zorder=4, **style))
     (left, right), (bottom, top) = axes.get_xlim(), axes.get_ylim()
     finest = around[:, 0].tolist()
     numbers = number_places(finest, radius, (left, top, right, bottom))
@@ -128,6 +118,6 @@ def draw_number(axes: Axes, place: tuple[float, float], radius: float, step: int
 
 
 def _width(points: float) -> dict[str, Any]:
-    """A line's width, and its outline against what is bright behind it."""
+    """A line's width, and its outline against a bright background."""
     outline = withStroke(linewidth=points + 0.9, foreground=_OUTLINE, alpha=0.5)
     return {"linewidth": points, "path_effects": [outline]}

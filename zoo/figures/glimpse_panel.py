@@ -4,15 +4,16 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from zoo.figures.checks import within
-from zoo.figures.glimpse_boxes import Array, boxes, places
+from zoo.figures.checks import require_range
+from zoo.figures.glimpse_boxes import boxes, places
 from zoo.figures.labels import legible, shortened
+from zoo.figures.pixels import Array, channels_last, image_pixels
 
 _CLASS_COLUMNS = 20
 
 
 class Looks(Protocol):
-    """Where an agent looked, and what it saw there."""
+    """Where an agent looked, and its glimpses."""
 
     @property
     def image(self) -> Any:
@@ -24,11 +25,11 @@ class Looks(Protocol):
 
     @property
     def glimpses(self) -> Any:
-        """`(T, k, C, g, g)` in [0, 1], what the sensor saw."""
+        """`(T, k, C, g, g)` in [0, 1]."""
 
 
 class Path(Looks, Protocol):
-    """What an agent did with one image, as the recognition task describes it."""
+    """An agent's path over one image, as the recognition task describes it."""
 
     @property
     def label(self) -> str | None:
@@ -36,11 +37,11 @@ class Path(Looks, Protocol):
 
     @property
     def prediction(self) -> str:
-        """The class that was chosen."""
+        """The predicted class."""
 
     @property
     def probability(self) -> float:
-        """That it was given."""
+        """Of the predicted class."""
 
 
 class Fall(Looks, Protocol):
@@ -59,8 +60,8 @@ class Panel(NamedTuple):
         centres: `(T, 2)`, see `zoo.figures.glimpse_boxes.places`.
         boxes: `(T, k, 4)`, see `zoo.figures.glimpse_boxes.boxes`.
         glimpses: `(T, k, g, g)` when grey, or `(T, k, g, g, 3)`.
-        verdict: whether the prediction is right; None where nobody knows.
-        line: what is said above it.
+        verdict: whether the prediction is right; None where that is unknown.
+        line: the text above it.
     """
 
     image: Array
@@ -75,9 +76,9 @@ def read_path(path: Path) -> Panel:
     """Checks a path and prepares it.
 
     Raises:
-        ValueError: it does not fit its description.
+        ValueError: it is malformed.
     """
-    within("probability", np.asarray(path.probability), 0, 1)
+    require_range("probability", np.asarray(path.probability), 0, 1)
     line = f"prediction {_class(path.prediction)} ({100 * path.probability:.1f} %)"
     if path.label is not None:
         line += f"   truth {_class(path.label)}"
@@ -85,19 +86,17 @@ def read_path(path: Path) -> Panel:
 
 
 def read_fall(fall: Fall, number: int) -> Panel:
-    """Checks how a ball was followed, the game's first having the number 1, and prepares it.
+    """Checks the path of a game's ball, counted from 1, and prepares it.
 
     Raises:
-        ValueError: it does not fit its description.
+        ValueError: it is malformed.
     """
     return _panel(fall, None, f"ball {number}: {'caught' if fall.caught else 'missed'}")
 
 
 def _panel(looks: Looks, verdict: bool | None, line: str) -> Panel:
-    image, locations = np.asarray(looks.image), np.asarray(looks.locations)
-    glimpses = np.asarray(looks.glimpses)
-    if image.ndim != 3 or image.shape[0] not in (1, 3) or not image.size:
-        raise ValueError(f"an image needs the shape (C, H, W) with C 1 or 3, got {image.shape}")
+    image, locations, glimpses = map(np.asarray, (looks.image, looks.locations, looks.glimpses))
+    pixels = image_pixels(image)
     if locations.ndim != 2 or locations.shape[1] != 2 or not len(locations):
         raise ValueError(f"locations need the shape (T, 2) with T at least 1, got {locations.shape}")
     steps, channels = len(locations), len(image)
@@ -106,15 +105,14 @@ def _panel(looks: Looks, verdict: bool | None, line: str) -> Panel:
         raise ValueError(
             f"glimpses need the shape (T, k, C, g, g) with T={steps} and C={channels}, got {glimpses.shape}"
         )
-    within("image", image, 0, 1)
-    within("locations", locations, -1, 1)
-    within("glimpses", glimpses, 0, 1)
+    require_range("locations", locations, -1, 1)
+    require_range("glimpses", glimpses, 0, 1)
     _, height, wide = image.shape
     return Panel(
-        _channels_last(image),
+        pixels,
         places(locations, height, wide),
         boxes(locations, height, wide, size=glimpses.shape[-1], scales=glimpses.shape[1]),
-        _channels_last(glimpses),
+        channels_last(glimpses),
         verdict,
         line,
     )
@@ -122,9 +120,3 @@ def _panel(looks: Looks, verdict: bool | None, line: str) -> Panel:
 
 def _class(name: str) -> str:
     return shortened(legible(name), _CLASS_COLUMNS)
-
-
-def _channels_last(pixels: Array) -> Array:
-    """`(..., C, H, W)` to `(..., H, W, 3)`, or to `(..., H, W)` when C is 1; in [0, 1]."""
-    pixels = pixels.astype(np.float32).clip(0, 1)
-    return pixels[..., 0, :, :] if pixels.shape[-3] == 1 else np.moveaxis(pixels, -3, -1)

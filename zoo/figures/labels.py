@@ -1,4 +1,4 @@
-"""Text on figures that may be in any script and of any length."""
+"""Text of any script and any length on figures."""
 
 import math
 import unicodedata
@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from typing import Any
 
 from matplotlib import font_manager
 from matplotlib.font_manager import FontProperties
@@ -36,20 +37,25 @@ _WIDER_SCRIPTS = (
 
 @cache
 def families() -> tuple[str, ...]:
-    """Font families: DejaVu, which matplotlib brings, then those on this machine that know more scripts."""
+    """Font families: DejaVu, which matplotlib ships, then installed ones that cover more scripts."""
     installed = set(font_manager.get_font_names())
     return ("DejaVu Sans", *(name for name in _WIDER_SCRIPTS if name in installed))
 
 
 @cache
 def _drawable() -> frozenset[int]:
-    """Code points that these fonts have."""
+    """Code points that `families` cover."""
     files = {font_manager.findfont(FontProperties(family=name)) for name in families()}
     return frozenset(code for file in files for code in font_manager.get_font(file).get_charmap())
 
 
+def text_style(**style: Any) -> dict[str, Any]:
+    """Keyword arguments of matplotlib for text in any script, in which a dollar sign is only a sign."""
+    return {"fontfamily": list(families()), "parse_math": False, **style}
+
+
 def legible(text: str) -> str:
-    r"""The text with escapes like `\u72ac` for what no font here knows: names in boxes all look alike."""
+    r"""The text with escapes like `\u72ac` for characters that no font covers: their boxes all look alike."""
     return "".join(
         sign if ord(sign) in _drawable() else sign.encode("unicode_escape").decode() for sign in text
     )
@@ -57,7 +63,7 @@ def legible(text: str) -> str:
 
 @contextmanager
 def any_script() -> Iterator[None]:
-    """Draws characters that no font here knows as boxes, without a warning for each of them."""
+    """Silences the warnings for characters that no font covers; they are drawn as boxes."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from", category=UserWarning)
         warnings.filterwarnings(
@@ -67,10 +73,10 @@ def any_script() -> Iterator[None]:
 
 
 def shortened(text: str, columns: int) -> str:
-    """The text on one line of at most `columns` columns, an ellipsis where something was cut off.
+    """The text on one line of at most `columns` columns, with an ellipsis where it was cut off.
 
-    Wide characters (Chinese, Japanese, Korean, emoji) take two columns, combining marks none; what cannot be
-    printed becomes a dot.
+    Wide characters (Chinese, Japanese, Korean, emoji) take two columns, combining marks none; characters that
+    cannot be printed become dots.
     """
     text = "".join(sign if sign.isprintable() else "·" for sign in text)
     widths = [_columns(sign) for sign in text]
@@ -83,25 +89,25 @@ def shortened(text: str, columns: int) -> str:
     return text[:kept].rstrip() + "…"
 
 
-def width(text: str, points: float) -> float:
-    """Inches that a line of text takes at a font size."""
+def text_width(text: str, points: float) -> float:
+    """Width in inches of a line of text at a font size."""
     with any_script():
         font = FontProperties(family=list(families()), size=points)
         across, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
     return float(across) / 72
 
 
-def room(text: str, points: float) -> float:
-    """Inches to keep free for a line of text: on a page whose pixels are coarse it may grow a little."""
-    return 1.06 * width(text, points)
+def padded_width(text: str, points: float) -> float:
+    """Width in inches to reserve for a line of text: where pixels are coarse it may grow a little."""
+    return 1.06 * text_width(text, points)
 
 
 def fitted(text: str, points: float, inches: float) -> str:
-    """The text on one line, shortened until so many inches have room for it at a font size."""
+    """The text on one line, shortened until its `padded_width` is at most `inches`."""
     columns = sum(map(_columns, text))
     text = shortened(text, columns)
-    while columns > 1 and (needed := room(text, points)) > inches:
-        # By measure, then column by column: signs are not equally wide.
+    while columns > 1 and (needed := padded_width(text, points)) > inches:
+        # In proportion first, then column by column: characters are not equally wide.
         columns = max(1, min(columns - 1, math.ceil(columns * inches / needed)))
         text = shortened(text, columns)
     return text

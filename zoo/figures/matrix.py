@@ -1,25 +1,24 @@
-"""Mechanisms over data sets: what each reached on each, in one picture."""
+"""Mechanisms over data sets: the score of each mechanism on each data set, in one picture."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from zoo.figures.comparison import Score
-from zoo.figures.labels import families, shortened
+from zoo.figures.comparison import ROW_HEIGHT, Score, draw_grid, draw_score, label_rows
+from zoo.figures.labels import shortened, text_style
+from zoo.figures.page import DPI
 
 _LABEL_COLUMNS, _TITLE_COLUMNS = 40, 44
-_ROW_HEIGHT, _DPI = 0.3, 120
-_DOT, _FAINT = "#1f5fa8", "0.6"
 
 
 class Panel(NamedTuple):
     """One data set.
 
     Attributes:
-        title: its name and the metric's, in lines.
+        title: lines with its name and the metric's.
         scores: of the mechanisms that were tried on it.
-        higher_is_better: which way the metric gets better.
+        higher_is_better: the direction in which the metric gets better.
     """
 
     title: str
@@ -38,30 +37,20 @@ def side_by_side(panels: Sequence[Panel]) -> Figure:
     """
     if not panels or not all(panel.scores for panel in panels):
         raise ValueError("there is nothing to draw")
-    names = [score.name for panel in panels for score in _ordered(panel)]
+    names = [score.name for panel in panels for score in _best_first(panel)]
     rows = {name: row for row, name in enumerate(dict.fromkeys(names))}
-    size = (2.6 + 3.6 * len(panels), 1.1 + _ROW_HEIGHT * len(rows))
-    figure = Figure(figsize=size, dpi=_DPI, facecolor="white", layout="constrained")
-    for axes, panel in zip(
-        figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
-    ):
+    size = (2.6 + 3.6 * len(panels), 1.1 + ROW_HEIGHT * len(rows))
+    figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout="constrained")
+    all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+    for axes, panel in zip(all_axes, panels, strict=True):
         for score in panel.scores:
-            row = rows[score.name]
-            axes.plot(score.values, [row] * len(score.values), "o", color=_FAINT, markersize=4, alpha=0.7)
-            if score.interval is not None:
-                axes.plot(score.interval, [row, row], color=_DOT, linewidth=1.6)
-            axes.plot([score.mean], [row], "D", color=_DOT, markersize=5)
+            draw_score(axes, score, rows[score.name])
         title = "\n".join(shortened(line, _TITLE_COLUMNS) for line in panel.title.splitlines())
-        axes.set_title(title, fontsize=10, family=list(families()), parse_math=False)
-        labels = [shortened(name, _LABEL_COLUMNS) for name in rows]
-        axes.set_yticks(range(len(rows)), labels, family=list(families()), fontsize=9, parse_math=False)
-        axes.set_ylim(len(rows) - 0.5, -0.5)
-        axes.grid(color="0.92")
-        axes.set_axisbelow(True)
-        for side in ("top", "right"):
-            axes.spines[side].set_visible(False)
+        axes.set_title(title, **text_style(fontsize=10))
+        label_rows(axes, [shortened(name, _LABEL_COLUMNS) for name in rows])
+        draw_grid(axes)
     return figure
 
 
-def _ordered(panel: Panel) -> list[Score]:
+def _best_first(panel: Panel) -> list[Score]:
     return sorted(panel.scores, key=lambda score: score.mean, reverse=panel.higher_is_better)

@@ -1,4 +1,4 @@
-"""Where numbers stand beside the boxes that they name, without hiding what the boxes hold."""
+"""Places for numbers beside the boxes that they name, without hiding the contents of the boxes."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -7,22 +7,22 @@ Place = tuple[float, float]
 Box = Sequence[float]
 """Left, top, right and bottom."""
 
-_DIRECTIONS = 36  # in which a number may stand
-_FAR = 12  # radii, beyond which a disc is better on a box than outside of all
-_RING = 0.5  # from one distance to the next, in radii of a number
+_DIRECTIONS = 36  # that are tried around a box
+_FAR = 12  # radii; rather than further away from its box, a disc lies on a box
+_RING = 0.5  # radii, from one distance that is tried to the next
 
 
-def number_places(boxes: Sequence[Box], radius: float, room: Box) -> list[Place]:
-    """The middle of a disc for each box: as near as can be, outside of all boxes and other discs.
+def number_places(boxes: Sequence[Box], radius: float, bounds: Box) -> list[Place]:
+    """The centre of a disc for each box: the nearest place that is on no box and on no other disc.
 
-    Where boxes leave no such place nearby, a disc may lie on boxes, but still on no other disc.
+    Where there is no such place nearby, a disc may lie on boxes, but still on no other disc.
 
     Args:
         boxes: one for each number, in order.
         radius: of a disc.
-        room: what holds all discs; one that is full makes discs overlap.
+        bounds: hold all discs; they overlap only where these are full.
     """
-    left, top, right, bottom = room
+    left, top, right, bottom = bounds
     reach = math.dist((left, top), (right, bottom))
     taken: list[Place] = []
 
