@@ -171,7 +171,7 @@ class Throughput(Callback):
         """Adds the counts since the last call to the totals, and returns the values to log."""
         counted = [int(count) for count in self._window.values()]  # waits for the device, before the clock
         trainer = pl_module.trainer
-        if trainer.world_size > 1:  # each process counts what it computes
+        if trainer.world_size > 1 and counted:  # each process counts its own batches
             sums = torch.tensor(counted, device=pl_module.device)
             counted = trainer.strategy.reduce(sums, reduce_op="sum").tolist()
         amounts = dict(zip(self._window, counted, strict=True))
