@@ -505,4 +505,4 @@ def test_under_a_mask_for_each_query_padding_still_becomes_zeros() -> None:
     memory = dot_attention().prepare(keys, keep_mask=mask)
     assert (memory.values[:, 4:] == 0).all()
     assert torch.equal(memory.values[:, :4], keys[:, :4])
-    assert not memory.broken.any()
+    assert not memory.nonfinite.any()

@@ -95,7 +95,7 @@ def test_a_good_baseline_takes_variance_away() -> None:
 
 
 def test_a_baseline_that_reads_softly_says_what_it_needs() -> None:
-    with pytest.raises(ValueError, match="needs the rewards of soft readings, given None"):
+    with pytest.raises(ValueError, match="needs the expected reward under soft attention, given None"):
         call(make("soft_reading"), reward=randn(2, 3), soft_reward=None)
 
 

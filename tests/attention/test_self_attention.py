@@ -128,14 +128,14 @@ def test_memory_grows_with_the_length_not_its_square(causal: bool) -> None:
 
 @every_direction
 @pytest.mark.parametrize("window", [None, 2])
-def test_what_is_broken_spoils_only_those_who_read_it(causal: bool, window: int | None) -> None:
+def test_a_nan_reaches_only_the_queries_that_may_read_it(causal: bool, window: int | None) -> None:
     attention = build(causal=causal, window=window)
     inputs = randn(1, 60, SIZE)
     plain = attention(inputs).context
-    broken = inputs.clone()
-    broken[0, 30] = torch.nan
+    nonfinite = inputs.clone()
+    nonfinite[0, 30] = torch.nan
     for weights in (True, False):
-        context = attention(broken, weights=weights).context
+        context = attention(nonfinite, weights=weights).context
         first = 30 if causal else 0 if window is None else 28
         last = 59 if window is None else 32
         spoilt = context.isnan().any(-1)[0].nonzero().flatten().tolist()

@@ -244,8 +244,8 @@ def test_an_episode_learned_at_once_is_that_of_the_steps(
     found = []
     for at_once in (False, True):
         network = make(policy=policy).double()
-        assert network._learns_at_once(images())
-        monkeypatch.setattr(network, "_learns_at_once", lambda images, at_once=at_once: at_once)
+        assert network._can_fuse(images())
+        monkeypatch.setattr(network, "_can_fuse", lambda images, at_once=at_once: at_once)
         torch.manual_seed(3)
         recognised = network.recognise(images(4).double(), episodes=3, sample=True)
         glimpses = recognised.glimpses
@@ -301,9 +301,9 @@ def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
     network.__class__ = Counting
     network.recognise(images(), sample=True)
     assert Counting.steps == 3
-    assert make()._learns_at_once(images())
-    assert not make(recurrent=LSTM)._learns_at_once(images())
-    assert not make()._learns_at_once(images().requires_grad_())
+    assert make()._can_fuse(images())
+    assert not make(recurrent=LSTM)._can_fuse(images())
+    assert not make()._can_fuse(images().requires_grad_())
     hooked, dropping, replaced = make(), make(), make()
     hooked.glimpse_network.register_forward_hook(lambda *given: None)
     dropping.glimpse_network.what = torch.nn.Sequential(dropping.glimpse_network.what, torch.nn.Dropout())
@@ -313,9 +313,9 @@ def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
     instead.glimpse_network.forward = lambda glimpse, location: location
     sensing.sensor = Sensing(size=4)
     for changed in (hooked, dropping, replaced, behind, instead, sensing):
-        assert not changed._learns_at_once(images())
+        assert not changed._can_fuse(images())
     with torch.autocast("cpu", torch.bfloat16):
-        assert not make()._learns_at_once(images())
+        assert not make()._can_fuse(images())
 
 
 def test_gradients_of_an_episode_may_be_changed_in_place() -> None:
