@@ -51,17 +51,16 @@ def banded(attention: SelfAttention, inputs: Tensor, keep_mask: Tensor | None) -
 
 
 @every_direction
-@pytest.mark.parametrize("window", [1, 3, 40, 98, 99, 500])
+@pytest.mark.parametrize("window", [1, 40, 98, 99])
 @pytest.mark.parametrize("size", [1, 2, 33, LENGTH])
-@pytest.mark.parametrize("padded", [False, True])
-def test_a_window_is_its_mask(causal: bool, window: int, size: int, padded: bool) -> None:
+def test_a_window_is_its_mask(causal: bool, window: int, size: int) -> None:
     attention = build(causal=causal, window=window, rotary=Rotary)
     inputs = randn(2, LENGTH, SIZE)[:, :size]
-    keep = padding_mask(torch.tensor([size, size // 2]), size)[:, 0] if padded else None
-    expected, actual = banded(attention, inputs, keep), attention(inputs, keep)
-    equal(actual.context, expected.context)
-    equal(actual.weights, expected.weights)
-    equal(attention(inputs, keep, weights=False).context, expected.context)
+    for keep in (None, padding_mask(torch.tensor([size, size // 2]), size)[:, 0]):
+        expected, actual = banded(attention, inputs, keep), attention(inputs, keep)
+        equal(actual.context, expected.context)
+        equal(actual.weights, expected.weights)
+        equal(attention(inputs, keep, weights=False).context, expected.context)
 
 
 @every_direction
@@ -123,7 +122,7 @@ def test_memory_grows_with_the_length_not_its_square(causal: bool) -> None:
         return total
 
     attention = build(causal=causal, window=4)
-    assert kept(4096) / kept(2048) == pytest.approx(2, rel=0.01)
+    assert kept(1024) / kept(512) == pytest.approx(2, rel=0.02)
 
 
 @every_direction

@@ -268,7 +268,9 @@ def test_overfits_one_batch(name: str) -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    assert loss.item() < 0.05
+        if loss.item() < 0.05:
+            return
+    pytest.fail(f"the loss is {loss.item()} after 80 steps")
 
 
 def test_annotations_are_projected_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -329,7 +331,10 @@ def test_what_was_saved_says_the_same(name: str, tmp_path: Path) -> None:
             "Location: maximum_length=11 is less than the 12 positions that the model reads; leave it out",
         ),
         (lambda: build("dot", hidden_size=6), "query_size=6 and key_size=8"),
-        (lambda: build("transformer", hidden_size=6), "embedding_size must equal hidden_size, .* got 8 and 6"),
+        (
+            lambda: build("transformer", hidden_size=6),
+            "embedding_size must equal hidden_size, .* 8 and 6",
+        ),
         (
             lambda: ShowAttendTell(
                 spec=DataSpec("dates", None, None, "", ""),
