@@ -206,7 +206,7 @@ def test_what_may_be_read_is_not_hidden_when_it_is_not_finite(
 
 @pytest.mark.parametrize("selection", ["hard", "gumbel_hard", "soft"])
 @every_mode
-def test_a_broken_key_is_not_hidden_by_choosing_another(selection: str, training: bool) -> None:
+def test_a_nan_key_makes_the_context_nan(selection: str, training: bool) -> None:
     attention = build("dot", selection, training=training)
     query, keys, values = inputs(2)
     keys[:, 2] = torch.nan

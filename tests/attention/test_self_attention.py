@@ -73,7 +73,7 @@ def test_a_window_over_every_score(causal: bool, score: str) -> None:
 
 @every_direction
 @pytest.mark.parametrize("selection", ["hard", "gumbel_hard"])
-def test_a_window_tells_what_a_selection_says_of_its_choices(causal: bool, selection: str) -> None:
+def test_a_window_returns_the_selections_probabilities(causal: bool, selection: str) -> None:
     attention = build(causal=causal, window=2, selection=SELECTIONS[selection])
     inputs = randn(2, 40, SIZE)
     assert attention(inputs).log_prob is None
@@ -204,7 +204,7 @@ def test_the_blocks_are_found_without_a_mask_of_all_pairs() -> None:
     assert largest.size < 8192
 
 
-def test_a_batch_too_large_is_no_reason_to_give_the_flexible_kernel_up(
+def test_out_of_memory_does_not_disable_the_flexible_kernel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fill(*_: object, **__: object) -> None:
@@ -264,7 +264,7 @@ def test_mixed_precision_leaves_float64_alone(causal: bool) -> None:
     torch.testing.assert_close(context, attention(inputs).context, rtol=0, atol=0)
 
 
-def test_what_sees_ahead_has_no_steps() -> None:
+def test_attention_that_is_not_causal_has_no_steps() -> None:
     with pytest.raises(ValueError, match="needs causal=True"):
         build(causal=False, window=None).init_memory(randn(2, 1, SIZE))
 
@@ -313,7 +313,7 @@ def test_every_parameter_of_a_window_learns() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, object], message: str) -> None:
+def test_bad_arguments_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build(causal=False, **{"window": None, **changes})  # type: ignore[arg-type]
 

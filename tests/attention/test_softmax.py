@@ -352,7 +352,7 @@ class Counted(TorchDispatchMode):
         (partial(LocalMonotonic, window=1), torch.float32, 3, 3),
     ],
 )
-def test_no_pass_over_the_scores_is_made_in_vain(
+def test_a_selection_passes_over_the_scores_as_rarely_as_it_can(
     select: Callable[..., Selection], dtype: torch.dtype, without: int, with_mask: int
 ) -> None:
     for masked, passes in zip(MASKS, (without, with_mask, with_mask), strict=True):

@@ -117,7 +117,7 @@ def gradients(network: RecurrentAttentionModel, loss: Tensor) -> set[str]:
 
 
 @pytest.mark.parametrize("recurrent", [Rectified, LSTM])
-def test_labels_shape_all_but_the_location_network_and_rewards_shape_nothing_else(
+def test_labels_train_all_but_the_location_network_and_rewards_train_it_alone(
     recurrent: RecurrentLayer,
 ) -> None:
     """Section 3.2: supervised learning must not reach `f_l` through the location, nor REINFORCE leave it."""
@@ -133,7 +133,7 @@ def test_labels_shape_all_but_the_location_network_and_rewards_shape_nothing_els
 
 
 @pytest.mark.parametrize("policy", [RandomPolicy, CenterPolicy])
-def test_controls_of_the_policy_have_nothing_to_learn_there(policy: Callable[..., LocationPolicy]) -> None:
+def test_controls_of_the_policy_have_no_parameters(policy: Callable[..., LocationPolicy]) -> None:
     network = make(policy=policy)
     assert not list(network.policy.parameters())
     recognised = network.recognise(images(50), sample=True)
@@ -204,7 +204,7 @@ def test_networks_that_see_whole_images(
         ),
     ],
 )
-def test_what_cannot_be_built_is_refused(build: Callable[[], object], reason: str) -> None:
+def test_bad_arguments_are_refused(build: Callable[[], object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         build()
 
@@ -289,7 +289,7 @@ def test_gradients_by_torch_func_are_those_of_autograd() -> None:
         torch.testing.assert_close(found[name], torch.zeros_like(found[name]) if one is None else one)
 
 
-def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
+def test_overridden_and_hooked_steps_run_in_training() -> None:
     class Counting(RecurrentAttentionModel):
         steps = 0
 

@@ -19,6 +19,7 @@ from torchvision.models import ResNet50_Weights, ResNet101_Weights, VGG19_Weight
 from torchvision.models._api import WeightsEnum
 from torchvision.models.vgg import cfgs, make_layers
 
+from zoo.networks.checks import check_sizes
 from zoo.runtime.compiling import compilable
 
 _log = logging.getLogger(__name__)
@@ -109,9 +110,7 @@ class Compact(ImageEncoder):
         groups: int = 8,
     ) -> None:
         super().__init__()
-        for name, number in (("channels", channels), ("blocks", blocks), ("groups", groups)):
-            if number < 1:
-                raise ValueError(f"{name} must be at least 1, got {number}")
+        check_sizes(channels=channels, blocks=blocks, groups=groups)
         for name, sizes in (("widths", widths), ("feature_size", [feature_size])):
             if any(size < 1 or size % groups for size in sizes):
                 got = ", ".join(map(str, sizes))

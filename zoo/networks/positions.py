@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention import Rotary
+from zoo.networks.checks import check_sizes
 
 
 class Positions(nn.Module, ABC):
@@ -60,8 +61,7 @@ class Learned(Positions):
 
     def __init__(self, *, size: int, maximum_length: int) -> None:
         super().__init__(size=size)
-        if maximum_length < 1:
-            raise ValueError(f"maximum_length must be at least 1, got {maximum_length}")
+        check_sizes(maximum_length=maximum_length)
         self.vectors = nn.Parameter(torch.randn(maximum_length, size) * size**-0.5)
 
     def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
