@@ -87,7 +87,7 @@ def hand_over(before: Path, after: Path) -> None:
         run = stopped(before, Path(folder) / "stopped")
         _call(after, "-m", "zoo", "resume", str(run))
         rest = outcome(run)
-        # A run that goes on logs what it was told so far no second time: values and results must agree.
+        # A resumed run does not log earlier messages again: values and results must agree.
         same = all(rest[part] == whole[part] for part in ("values", "test", "predictions", "config_hash"))
         print("goes on to the same numbers" if same else "goes on to OTHER numbers")
         _call(after, "-c", f"import zoo; print(zoo.load({str(run)!r}).predict(['abc'])[0][0].text)")

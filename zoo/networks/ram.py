@@ -4,7 +4,7 @@
 the new state; the caller acts on that state, which may change the next image: a still image is classified at
 the end, a game goes on meanwhile.
 
-Shapes: B images, M episodes with each (they differ in what is sampled), k scales, C channels, g pixels of a
+Shapes: B images, M episodes with each (they differ in their samples), k scales, C channels, g pixels of a
 patch's side, H hidden size.
 """
 

@@ -34,7 +34,7 @@ class Source(NamedTuple):
 
     Attributes:
         summary: `(B, H)`, the encoder's final state.
-        memory: what is attended to; None for the fixed-length vector.
+        memory: the prepared annotations; None for the fixed-length vector.
     """
 
     summary: Tensor

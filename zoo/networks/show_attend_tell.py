@@ -90,7 +90,7 @@ class Source(NamedTuple):
 
     Attributes:
         mean: `(B, D)`, of its annotations.
-        memory: what is attended to; None without attention.
+        memory: the prepared annotations; None without attention.
     """
 
     mean: Tensor
@@ -323,7 +323,7 @@ class GridTransformer(CaptionDecoder):
             model_size=sizes.hidden_size,
             feed_forward_size=feed_forward_size,
             heads=heads,
-            score=attention["score"],  # type: ignore[arg-type]  # the config check knows what is in it
+            score=attention["score"],  # type: ignore[arg-type]  # the config check knows the type
             selection=attention["selection"],  # type: ignore[arg-type]
             head_key_size=None,
             head_value_size=None,

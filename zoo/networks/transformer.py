@@ -197,7 +197,7 @@ class DecoderLayer(nn.Module):
 
     Args:
         settings: of the layer.
-        memory_size: features of the memory; None: there is none, and no attention to it.
+        memory_size: features of the memory; None: no memory and no attention to it.
     """
 
     def __init__(self, settings: Settings, *, memory_size: int | None) -> None:
@@ -271,7 +271,7 @@ class TransformerDecoder(nn.Module):
     Args:
         settings: of the layers.
         layers: N.
-        memory_size: features of the memory; None: there is none (a language model).
+        memory_size: features of the memory; None: no memory (a language model).
     """
 
     def __init__(self, settings: Settings, *, layers: int, memory_size: int | None) -> None:
@@ -409,7 +409,7 @@ class Transformer(nn.Module):
             model_size=model_size,
             feed_forward_size=feed_forward_size,
             heads=heads,
-            score=attention["score"],  # type: ignore[arg-type]  # the config check knows what is in it
+            score=attention["score"],  # type: ignore[arg-type]  # the config check knows the type
             selection=attention["selection"],  # type: ignore[arg-type]
             head_key_size=head_key_size,
             head_value_size=head_value_size,
