@@ -1,10 +1,10 @@
-"""Does a translation depend on what it shared a batch with? The test sources in batches of several sizes.
+"""Whether translations depend on the batch: the test sources in batches of several sizes.
 
     python benchmarks/batch_invariance.py RUN
 
-translates the 1,000 sources of Multi30k test_2016_flickr, English, with the search that the run was tested
-with, in batches of 1, 7 and 64 sentences of like length and in batches of 64 of any order, and counts the
-sentences whose output differs from the one found alone. It exits with 1 when there are any.
+translates the 1,000 sources of Multi30k test_2016_flickr, English, with the search of the run's test, in
+batches of 1, 7 and 64 sentences of similar length and in batches of 64 in any order, and counts the sentences
+whose output differs from the one found alone. It exits with 1 when there are any.
 """
 
 import json
@@ -67,7 +67,7 @@ def main(
 
 
 def translate(predictor: Translator, texts: list[str], order: list[int], size: int) -> list[Translation]:
-    """The best translations, in the order of the texts, found in batches of so many consecutive numbers."""
+    """The best translations in the order of the texts, found in batches of `size` consecutive numbers."""
     found: dict[int, Translation] = {}
     for start in range(0, len(order), size):
         numbers = order[start : start + size]

@@ -1,8 +1,8 @@
 """Beam search of a captioner: images in a batch beside one image at a time; beam 5, captions of 12 words.
 
-The network of `caption_training.py`, untrained, on stored annotations; beside it the search that is mostly
-written: one image at a time, its annotations repeated for each hypothesis and projected at every step. Sides
-run in turn, each in its own process with 2 threads; the ratio is taken round by round.
+The network of `caption_training.py`, untrained, on stored annotations, beside a common implementation: one
+image at a time, its annotations repeated for each hypothesis and projected at every step. Sides run in turn,
+each in its own process with 2 threads; the ratio is taken round by round.
 
     python benchmarks/caption_decoding.py --side 14 --features 2048
     python benchmarks/caption_decoding.py --side 7 --features 512

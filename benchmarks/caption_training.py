@@ -1,9 +1,9 @@
 """Training speed of a captioner's decoder on stored annotations: 12 words, 32 captions in a batch, 512 units.
 
-Beside it a decoder as it is mostly written, with the annotations projected at every step and a score for
-every word of the vocabulary kept; with our allocator's setting as well. It has a gate of D outputs where ours
-has one, no deep output and the plain Adam. Sides run in turn, each in its own process with 2 threads; the
-ratio is taken round by round.
+Beside it a common implementation, which projects the annotations at every step and stores the scores of the
+whole vocabulary; with our allocator setting as well. It has a gate of D outputs where ours has one, no deep
+output and the plain Adam. Sides run in turn, each in its own process with 2 threads; the ratio is taken round
+by round.
 
     python benchmarks/caption_training.py --side 14 --features 2048
     python benchmarks/caption_training.py --side 7 --features 512

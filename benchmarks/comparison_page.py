@@ -1,7 +1,7 @@
-"""How long `zoo compare --html` takes for hundreds of runs, and how large the page becomes.
+"""The time of `zoo compare --html` for hundreds of runs, and the size of the page.
 
-Trains one small run and copies it: each copy has a seed and a configuration of its own, and gets other test
-items right. Prints seconds, MB and what machine it was.
+Trains one small run and copies it: each copy has a seed and a configuration of its own, and other correct
+test items. Prints seconds, MB and the machine.
 
     python benchmarks/comparison_page.py --configurations 100 --seeds 5
 """

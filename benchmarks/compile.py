@@ -1,10 +1,10 @@
-"""Training steps of the four models compiled and not, in float32 and bf16-mixed: is `compile=true` worth it?
+"""Training steps of the four models with and without `compile=true`, in float32 and bf16-mixed.
 
 Transformer (d 128, 4 + 4 layers) and recurrent Seq2Seq (Luong's decoder with input feeding, 512 units) with
 batches of 4,096 tokens, of three lengths; the captioner's decoder with 32 stored grids of 7 x 7 x 512; RAM
-with 128 images and six glimpses. The figure is items (sentences, captions, images) per second. Beside it:
-what the first step with each of the three batches took, in seconds, and how often something was compiled, and
-again. Each measurement has a process of its own, which finds nothing compiled before.
+with 128 images and six glimpses. The figure is items (sentences, captions, images) per second. Beside it
+stand the seconds of the first step with each of the three batches, and the numbers of compilations and
+recompilations. Each measurement has a process and a compilation cache of its own.
 
     python benchmarks/compile.py                              # about 7 minutes on two quiet cores
     python benchmarks/compile.py --device cuda --model transformer --size b
@@ -29,7 +29,7 @@ def main(
     seconds: Annotated[float, typer.Option(help="least time of one measurement")] = 5.0,
     output: Output = None,
 ) -> None:
-    """Runs every side in turn and prints what compiling gives and costs."""
+    """Runs every side in turn and prints gain and cost of compiling."""
     found: dict[str, Any] = {}
     for name in model or MODELS:
         for precision in ("fp32", "bf16"):

@@ -1,9 +1,9 @@
-"""How much memory does the loss over a vocabulary need, beside torch's, and what does a formula say?
+"""The memory of the loss over a vocabulary, measured and by a formula, beside torch's.
 
     python benchmarks/cross_entropy.py --output results/benchmarks/cross_entropy.json
 
-Loss and gradients of features N x D and weights V x D, on a CPU. Each measurement is a process of its own,
-since a process knows only the most memory that it ever had.
+Loss and gradients of features N x D and weights V x D, on a CPU. Each measurement has a process of its own,
+since the operating system reports only a process's peak.
 """
 
 import json
@@ -43,7 +43,7 @@ def formula(tokens: int, size: int, words: int, how: str) -> float:
 
 
 def measured(tokens: int, size: int, words: int, how: str) -> tuple[float, float]:
-    """Megabytes beside features and weights, and seconds; in this process, which must be new."""
+    """Megabytes beside features and weights, and seconds, of this process, which must be new."""
     torch.manual_seed(1)
     torch.set_num_threads(1)
     features, labels = torch.randn(tokens, size, requires_grad=True), torch.randint(1, words, (tokens,))

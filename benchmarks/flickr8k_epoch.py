@@ -2,8 +2,8 @@
 
     ZOO_DATA_DIR=... python benchmarks/flickr8k_epoch.py
 
-What the features are does not change the time, so random filters take the place of VGG-19. The first epoch
-reads them from the disk, the second may find them in memory.
+The time does not depend on the features' values, so random filters replace VGG-19. The first epoch reads the
+features from the disk, the second may find them in memory.
 """
 
 # ruff: noqa: E402 - torch is imported after the allocator was told
@@ -37,7 +37,7 @@ CONF = Path(__file__).resolve().parents[1] / "conf"
 
 
 class StandIn(ImageEncoder):
-    """Gives grids of VGG-19's size."""
+    """Makes grids of VGG-19's size."""
 
     name, feature_size, stride = "stand-in", 512, 16
 
@@ -56,7 +56,7 @@ class StandIn(ImageEncoder):
 
 
 class Clock(pl.Callback):
-    """When epochs of training end."""
+    """Measures epochs of training."""
 
     def __init__(self) -> None:
         self.seconds: list[float] = []

@@ -1,4 +1,4 @@
-"""When is torch's fused attention faster than plain products?
+"""The number of keys from which torch's fused attention is faster than plain products.
 
     python benchmarks/fused_attention.py
 
@@ -47,7 +47,7 @@ def main(
     repeats: Annotated[int, typer.Option(help="times each is measured")] = 20,
     output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
 ) -> None:
-    """Prints how many times as fast the kernel is."""
+    """Prints the kernel's speed in multiples of the products'."""
     table = Table("keys", "d 128, 4 heads", "bf16", "d 512, 8 heads", "bf16", title="products / fused kernel")
     figures: dict[str, Any] = {"machine": machine(), "tokens": TOKENS, "ratio": {}}
     for length in (16, 32, 64, 128, 256, 512, 1024):

@@ -1,14 +1,14 @@
-"""Everything that a GPU should be measured for, by one command, in minutes, without a data set or a network.
+"""All measurements on a GPU by one command, in minutes, without a data set or a network connection.
 
     python benchmarks/gpu.py                       # 8 minutes at most; results/benchmarks/gpu_<card>.json
     python benchmarks/gpu.py --only base --only models --minutes 4
     python benchmarks/gpu.py --device cpu          # the same at tiny sizes: whether it runs at all
 
-The file is written anew after every measurement, so whatever ran before an end counts. The parts, in order
-of worth: `tests` (those with the marker gpu), `base` (Transformer base on 64 x 512 tokens: model FLOPs
-utilisation), `models` (speed, memory and loss of every model in each way to compute), `search` (beam 5),
+The file is written anew after every measurement, so an interrupted run keeps its results. The parts, most
+important first: `tests` (those with the marker gpu), `base` (Transformer base on 64 x 512 tokens: model FLOPs
+utilisation), `models` (speed, memory and loss of every model in every precision), `search` (beam 5),
 `reading` (fused attention beside plain products), `windows` (self-attention of up to 65,536 positions) and
-`peers` (Hugging Face's Marian). `gpu_wheels.txt` says what a bare machine lacks, and how it gets it.
+`peers` (Hugging Face's Marian). `gpu_wheels.txt` lists what a bare machine needs, and how to install it.
 """
 
 import math
@@ -58,7 +58,7 @@ def main(
 
 
 def measure(setting: Setting, names: Sequence[str], card: str, file: Path) -> None:
-    """Runs the parts in their order, whatever becomes of each."""
+    """Runs the parts in order; one that fails does not stop the others."""
     peak = peak_flops(setting.device)
     found: dict[str, Any] = {
         "card": card,

@@ -1,13 +1,12 @@
-"""How noisy the gradient of hard attention is, for each reward and baseline, beside that of soft attention.
+"""The variance of hard attention's gradient for each reward and baseline, beside that of soft attention.
 
     python benchmarks/gradient_variance.py RUN --plot docs/pictures/gradient_variance.png
 
-RUN has trained a captioner with `selection=hard`. Its weights stay as they are: for the same batches the
-gradient of the attention's score is taken many times, with other samples of where to look, and without
-dropout. The variance over those samples comes from looking at random places alone; soft attention has none.
-The samples are the same with every estimator. Beside it stands that of one gradient over batches and samples
-together, which is what a training step has. Variances are summed over all parameters of the score. The weight
-of REINFORCE beside the cross-entropy is 1.
+RUN has trained a captioner with `selection=hard`. Its weights are fixed: for the same batches the gradient of
+the attention's score is computed many times, with other samples of the attended places and without dropout.
+So this variance comes from sampling alone; soft attention has none. All estimators get the same samples.
+Beside it stands the variance over batches and samples together, which is that of a training step. Variances
+are summed over all parameters of the score. The weight of REINFORCE beside the cross-entropy is 1.
 """
 
 import json
@@ -58,9 +57,8 @@ class Noise(NamedTuple):
     """Variances of the gradient of one step.
 
     Attributes:
-        samples: over samples of where to look, for the same batch; mean over batches.
-        typical: the same, of the batch in the middle: a rare place that hardly any sample takes, and that
-            tells nothing of its word, may make up most of a mean.
+        samples: over samples of the attended places for the same batch; mean over batches.
+        typical: the same, median over batches, since rarely sampled places may dominate a mean.
         steps: over batches and samples.
     """
 
@@ -96,7 +94,7 @@ def build(
 
 
 def warm_up(task: Any, batches: Iterator[Any]) -> None:
-    """Lets a baseline learn what to expect; nothing else moves."""
+    """Trains a baseline, and nothing else."""
     baseline = task.reinforce.baseline
     if not baseline.state_dict():  # it has nothing to learn
         return

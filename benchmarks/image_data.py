@@ -1,7 +1,7 @@
-"""How many images a second the data modules make: `python benchmarks/image_data.py`.
+"""Images per second of the data modules: `python benchmarks/image_data.py`.
 
-Epochs of training batches of each set, on one core, with nothing else done to them; and images per second of
-processor time, which other programs hardly change. MNIST is used from `$ZOO_DATA_DIR`.
+Epochs of training batches of each set on one core, without training; also images per second of processor
+time, which hardly depends on other programs. MNIST is used from `$ZOO_DATA_DIR`.
 """
 
 import json
@@ -34,12 +34,12 @@ BATCH_SIZE = 128
 
 
 def labelled(images: ImageSet, canvas: Canvas | None = None) -> ImageData:
-    """Images of classes."""
+    """Images with classes."""
     return ImageData(images=images, canvas=canvas, batch_size=BATCH_SIZE, seed=1)
 
 
 def scenes(size: int) -> CaptionData:
-    """Scenes with captions, in batches of the size that their recipes take."""
+    """Scenes with captions, in batches of the recipes' size."""
     return CaptionData(
         captions=Shapes(),
         tokenizer=Words(),
@@ -52,7 +52,7 @@ def scenes(size: int) -> CaptionData:
 
 
 def images_per_second(data: DataModule, seconds: float) -> dict[str, float]:
-    """Measures whole epochs, at least one and at least so long, after a first one."""
+    """Measures whole epochs after a first one, for a minimum time."""
     data.setup("fit")
     loader = data.train_dataloader()
     made, wall, processor = 0, 0.0, 0.0

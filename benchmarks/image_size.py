@@ -2,8 +2,8 @@
 
     python benchmarks/image_size.py --plot docs/pictures/image_size.png
 
-Recognition of random images on one thread, 32 at a time, by networks as they begin. The claim is the paper's
-(Mnih et al. 2014, section 1): what a glimpse costs does not depend on the image it is taken from.
+Recognition of random images on one thread, 32 at a time, by untrained networks. The paper claims (Mnih et al.
+2014, section 1) that the cost of a glimpse does not depend on the size of the image.
 """
 
 import json
@@ -37,7 +37,7 @@ BATCH_SIZE = 32
 
 
 def networks(side: int) -> dict[str, Callable[[torch.Tensor], Recognised]]:
-    """For square images: those of the recipes ram_mnist_6, ram_translated_8 and conv_*, by what they are."""
+    """The networks of the recipes ram_mnist_6, ram_translated_8 and conv_* for square images, by name."""
     image = ImageSpec(channels=1, height=side, width=side, classes=tuple("0123456789"))
     spec = DataSpec("random", None, None, test_hash="", vocabulary_hash="", image=image)
 

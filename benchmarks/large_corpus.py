@@ -1,8 +1,8 @@
-"""What 1,000,000 sentence pairs cost in memory and time: `python benchmarks/large_corpus.py`.
+"""Memory and time of 1,000,000 sentence pairs: `python benchmarks/large_corpus.py`.
 
-Writes a corpus of two text files, then measures three processes, each a fresh one: the preparation
-(reading, vocabulary, ids), the first batch of a later start, and some steps of training. Memory is the peak
-of the resident set, and of its part that is no mapped file, which is what a machine must really have.
+Writes a corpus of two text files, then measures three new processes: the preparation (reading, vocabulary,
+ids), the first batch of a later start, and some steps of training. Memory is the peak of the resident set,
+and of its part that is no mapped file, which is what a machine must have.
 """
 
 import json
@@ -58,11 +58,7 @@ def generate(folder: Path, pairs: int) -> int:
 
 
 def measured(command: list[str]) -> dict[str, float]:
-    """Seconds and peak memory of a process of its own.
-
-    Raises:
-        SystemExit: it failed.
-    """
+    """Seconds and peak memory of a new process; SystemExit if it fails."""
     began = time.perf_counter()
     process = subprocess.Popen(command, cwd=PROJECT, stdout=subprocess.DEVNULL)
     anonymous = 0

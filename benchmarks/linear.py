@@ -1,10 +1,10 @@
-"""When is a linear map by oneDNN faster than by MKL?
+"""The sizes from which a linear map by oneDNN is faster than by MKL.
 
     python benchmarks/linear.py
 
 Forward and backward passes of `torch.nn.Linear` and of `zoo.kernels.Linear` in float32, on one thread, at
-sizes of the zoo's models. From how many multiplications on, and on which processors, the latter goes to
-oneDNN says zoo/kernels/onednn.py; elsewhere both are the same.
+sizes of the zoo's models. zoo/kernels/onednn.py says for which sizes and processors the latter uses oneDNN;
+elsewhere both are the same.
 """
 
 import json
@@ -36,7 +36,7 @@ SIZES = {  # rows, input size, output size
 
 
 def microseconds(layer: nn.Linear, rows: int, *, backward: bool, least: float) -> float:
-    """The least time of many calls (what disturbs a measurement only ever adds to it)."""
+    """The least time of many calls, since disturbances only add to it."""
     x = torch.randn(rows, layer.in_features, requires_grad=backward)
     gradient = torch.randn(rows, layer.out_features)
     times: list[float] = []
@@ -56,7 +56,7 @@ def main(
     least: Annotated[float, typer.Option(help="seconds that each is measured for")] = 1.0,
     output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
 ) -> None:
-    """Prints how many times as fast the second is."""
+    """Prints the speed of the second in multiples of the first."""
     torch.set_num_threads(1)
     table = Table(
         "rows x input x output",

@@ -1,7 +1,7 @@
-"""How much sooner two jobs are done together than one after another: `python benchmarks/parallel_sweep.py`.
+"""Two jobs in parallel beside one after the other: `python benchmarks/parallel_sweep.py`.
 
-Runs the same sweep of two jobs with `sweep.parallel=1` and `sweep.parallel=2`, in turn, and prints the ratio
-of the medians. The cores are shared out: alone a job uses all, together each uses its part.
+Runs the same sweep of two jobs with `sweep.parallel=1` and `sweep.parallel=2` in turn, and prints the ratio
+of the medians. One job uses all cores, two jobs use half of them each.
 """
 
 import json

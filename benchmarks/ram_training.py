@@ -1,8 +1,8 @@
 """Training speed of the recurrent attention model: batches of 128, 6 glimpses of 8 x 8 pixels, one scale.
 
-Ours is `train.py` itself, loading, Lightning and all; beside it the same network as it is mostly written,
-with a loop over the batch in its sensor and a transform of each image in its loader. Both in float32 on two
-threads; sides run in turn, each in its own process, and the ratio is taken round by round.
+Ours is `train.py` itself, with data loading and Lightning; beside it a common implementation of the same
+network, with a loop over the batch in its sensor and a transform of each image in its loader. Both run in
+float32 on two threads, in turn, each in its own process; the ratio is taken round by round.
 
     python benchmarks/ram_training.py
 """

@@ -1,4 +1,4 @@
-"""Do two versions of this code train to the same numbers, to the last bit?
+"""Whether two versions of this code train to the same numbers, to the last bit.
 
     git worktree add ../before HEAD~1
     python benchmarks/same_numbers.py record ../before before.json
@@ -6,9 +6,9 @@
     python benchmarks/same_numbers.py compare before.json after.json
     python benchmarks/same_numbers.py hand-over ../before .   # a killed run of the one goes on in the other
 
-Short runs with fixed seeds of every task, one on two processes. Compared are all logged values but times and
-memory, the test's results, the predictions and the hash of the configuration. On one machine; another one
-rounds otherwise.
+Short runs of every task with fixed seeds, one on two processes. All logged values except times and memory are
+compared, the test results, the predictions and the hash of the configuration. Use one machine, since others
+round differently.
 """
 
 import csv
@@ -58,7 +58,7 @@ _VARIES = ("seconds", "_per_second", "memory", "/mfu")
 
 @app.command()
 def record(checkout: Path, output: Path) -> None:
-    """Trains all of them with the code of a checkout, and writes what came of it."""
+    """Trains all runs with the code of a checkout, and writes their results."""
     found = {}
     for name, line in RUNS.items():
         with tempfile.TemporaryDirectory() as folder:
@@ -69,7 +69,7 @@ def record(checkout: Path, output: Path) -> None:
 
 @app.command()
 def compare(before: Path, after: Path) -> None:
-    """Says whether two files of `record` hold the same; the exit code is 1 where they differ."""
+    """Compares two files of `record`; the exit code is 1 where they differ."""
     one, other = (json.loads(path.read_text(encoding="utf-8")) for path in (before, after))
     different = [name for name in one if one[name] != other.get(name)]
     print(f"{len(one) - len(different)} of {len(one)} are the same to the last bit")
@@ -81,13 +81,13 @@ def compare(before: Path, after: Path) -> None:
 
 @app.command()
 def hand_over(before: Path, after: Path) -> None:
-    """Stops a run of one checkout, goes on with it in another, and compares with one that nobody stopped."""
+    """Stops a run of one checkout, resumes it in another, and compares it with an uninterrupted one."""
     with tempfile.TemporaryDirectory() as folder:
         whole = outcome(finished(before, STOPPED, Path(folder) / "whole"))
         run = stopped(before, Path(folder) / "stopped")
         _call(after, "-m", "zoo", "resume", str(run))
         rest = outcome(run)
-        # A run that goes on logs what it was told so far no second time: values and results must agree.
+        # A resumed run does not log earlier messages again: values and results must agree.
         same = all(rest[part] == whole[part] for part in ("values", "test", "predictions", "config_hash"))
         print("goes on to the same numbers" if same else "goes on to OTHER numbers")
         _call(after, "-c", f"import zoo; print(zoo.load({str(run)!r}).predict(['abc'])[0][0].text)")
@@ -96,13 +96,13 @@ def hand_over(before: Path, after: Path) -> None:
 
 
 def finished(checkout: Path, line: tuple[str, ...], folder: Path) -> Path:
-    """The folder of a whole run."""
+    """The folder of a complete run."""
     _call(checkout, str(checkout / "train.py"), *_line(line, folder))
     return next(folder.rglob("results.json")).parent
 
 
 def stopped(checkout: Path, folder: Path) -> Path:
-    """The folder of a run that was killed behind its first checkpoint."""
+    """The folder of a run that was killed after its first checkpoint."""
     command = [sys.executable, str(checkout / "train.py"), *_line(STOPPED, folder)]
     process = subprocess.Popen(command, env=_environment(checkout), stdout=subprocess.DEVNULL)
     while not (saved := next(folder.rglob("last.ckpt"), None)):
@@ -115,7 +115,7 @@ def stopped(checkout: Path, folder: Path) -> Path:
 
 
 def outcome(run: Path) -> dict[str, Any]:
-    """What must be the same."""
+    """The values that must be the same."""
     results = json.loads((run / "results.json").read_text(encoding="utf-8"))
     with (run / "metrics.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.reader(file) if not any(part in row[1] for part in _VARIES)]

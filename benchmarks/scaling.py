@@ -1,12 +1,12 @@
-"""What a step costs on two processes, and whether compute plus communication explain it.
+"""The time of a step on two processes, beside the sum of computation and communication.
 
     python benchmarks/scaling.py --output results/benchmarks/scaling.json
 
 For each model, a batch is computed by one process, and by two that share it (`trainer=ddp_cpu`: gloo over the
-loopback device, one thread each). Beside that stand the two things that a step of two processes is made of:
-half the batch, in two processes at once that know nothing of each other, and the sum of as many gradients
-over both. Of two processes the slower one counts, step by step: no sum begins before both are there. The
-prediction is their sum; what overlaps with computing would make a step shorter than that.
+loopback device, one thread each). Beside that stand the two parts of a step of two processes: half the batch,
+in two independent processes at once, and the sum of the gradients over both. Of two processes the slower one
+counts, step by step, since a sum waits for both. The prediction is the sum of the parts; a step is shorter
+where communication overlaps with computation.
 """
 
 # ruff: noqa: E402 - the project is found first, and torch imported after the allocator was told
@@ -54,7 +54,7 @@ WARMING = 10
 
 
 class Clock(pl.Callback):
-    """When steps ended."""
+    """Records the ends of steps."""
 
     def __init__(self) -> None:
         self.ends: list[float] = []
@@ -65,14 +65,14 @@ class Clock(pl.Callback):
 
 
 def step(experiment: str, key: str, share: int, processes: int, steps: int) -> dict[str, Any]:
-    """Trains for some steps in this process, which may be one of several.
+    """Trains for some steps in this process, alone or as one of several.
 
     Args:
         experiment: the recipe.
-        key: its setting of `data` that says how large a batch is.
-        share: what that is divided by.
-        processes: that train together.
-        steps: after those that warm up.
+        key: its setting of `data` for the size of a batch.
+        share: divides that size.
+        processes: number of processes that train together.
+        steps: number of steps after the warm-up.
 
     Returns:
         The `times` of steps in seconds, `bytes` of all gradients, the batch's size under `key`.
@@ -112,7 +112,7 @@ def together(rank: int, port: int, *arguments: Any) -> dict[str, Any]:
 
 
 def summing(rank: int, port: int, size: int) -> float:
-    """Mean seconds that two processes need to sum so many bytes."""
+    """Mean seconds in which two processes sum gradients of `size` bytes."""
     torch.set_num_threads(1)
     store = distributed.TCPStore("127.0.0.1", port, 2, rank == 0, timedelta(seconds=60))
     distributed.init_process_group("gloo", store=store, rank=rank, world_size=2)
@@ -127,7 +127,7 @@ def summing(rank: int, port: int, size: int) -> float:
 
 
 def both(function: Any, *arguments: Any, alike: bool = False) -> Any:
-    """What two processes find that run a function at once; `alike`: without their ranks."""
+    """The results of two processes that run a function at once; `alike`: without their ranks."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -144,7 +144,7 @@ def main(
     steps: Annotated[int, typer.Option(help="timed steps of each model in each layout")] = 60,
     output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
 ) -> None:
-    """Measures all four models and prints each row as soon as it is known."""
+    """Measures all four models and prints each row at once."""
     rows = []
     for name, (experiment, key) in MODELS.items():
         with ProcessPoolExecutor(1, get_context("spawn")) as process:

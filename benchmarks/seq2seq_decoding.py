@@ -3,8 +3,8 @@
 The network of `seq2seq_training.py`, untrained: bidirectional LSTM with 256 units per direction, LSTM decoder
 with 512, embeddings 256, Bahdanau's score, input feeding. Sentences: the 1,000 of Multi30k test_2016_flickr,
 English, joint BPE of 10,000, sorted by length, 64 at a time unless a row says otherwise; beam 5, every output
-forced to 20 tokens, since what untrained networks find has no length. The figure is sentences per second,
-from ids to ids. Sides run in turn, each in its own process with 2 threads; the ratio is taken round by round.
+forced to 20 tokens, since untrained networks do not end sentences. The figure is sentences per second, from
+ids to ids. Sides run in turn, each in its own process with 2 threads; the ratio is taken round by round.
 
     python benchmarks/seq2seq_decoding.py --peer joeynmt=PYTHON
 

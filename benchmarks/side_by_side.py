@@ -1,4 +1,4 @@
-"""What the benchmarks beside peers share: the data, running every side in turn, the ratios round by round."""
+"""Shared by all benchmarks beside peers: the data, running every side in turn, the ratios round by round."""
 
 import json
 import os
@@ -79,8 +79,8 @@ def compare(sides: Mapping[str, Side], figure: str, rounds: int) -> dict[str, An
     Args:
         sides: by name.
         figure: what every driver prints, e.g. `tokens_per_second`.
-        rounds: times each side is run. Those in which other processes used more than `QUIET` cores while one
-            of the sides ran do not count, unless all are so.
+        rounds: number of runs of each side. Rounds in which other processes used more than `QUIET` cores are
+            left out, unless all are.
 
     Returns:
         For each side its figures of every round, and the ratios.
@@ -129,7 +129,7 @@ def save(summary: dict[str, Any], output: Path | None) -> None:
 
 
 def _run(side: Side) -> dict[str, float]:
-    """A side's figures from a process of its own, and how many cores other processes used meanwhile."""
+    """A side's figures from a new process, and the number of cores that other processes used meanwhile."""
     environment = {**os.environ, **(KEEP_MEMORY if side.keep_memory else {})}
     command = [side.python, str(DRIVERS / side.driver), *side.arguments]
     busy, own, start = _busy_seconds(), _children_seconds(), time.perf_counter()
@@ -142,7 +142,7 @@ def _run(side: Side) -> dict[str, float]:
 
 
 def _busy_seconds() -> float:
-    """What all processes of the machine used so far."""
+    """Processor time of all processes of the machine so far."""
     user, nice, system, _idle, _wait, interrupts, soft, stolen = map(
         int, Path("/proc/stat").read_text().split()[1:9]
     )
@@ -150,6 +150,6 @@ def _busy_seconds() -> float:
 
 
 def _children_seconds() -> float:
-    """What ended children of this process used so far, theirs included."""
+    """Processor time of ended children of this process so far, theirs included."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime

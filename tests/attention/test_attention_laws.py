@@ -206,7 +206,7 @@ def test_what_may_be_read_is_not_hidden_when_it_is_not_finite(
 
 @pytest.mark.parametrize("selection", ["hard", "gumbel_hard", "soft"])
 @every_mode
-def test_a_broken_key_is_not_hidden_by_choosing_another(selection: str, training: bool) -> None:
+def test_a_nan_key_makes_the_context_nan(selection: str, training: bool) -> None:
     attention = build("dot", selection, training=training)
     query, keys, values = inputs(2)
     keys[:, 2] = torch.nan
@@ -505,4 +505,4 @@ def test_under_a_mask_for_each_query_padding_still_becomes_zeros() -> None:
     memory = dot_attention().prepare(keys, keep_mask=mask)
     assert (memory.values[:, 4:] == 0).all()
     assert torch.equal(memory.values[:, :4], keys[:, :4])
-    assert not memory.broken.any()
+    assert not memory.nonfinite.any()

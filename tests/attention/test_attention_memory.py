@@ -54,7 +54,7 @@ def test_a_cache_with_padding_grows_by_chunks() -> None:
             equal(chunk.context[b, t], scores.softmax(0) @ keys)
 
 
-def test_a_mask_for_all_keys_alike_is_not_for_appended_ones() -> None:
+def test_a_mask_broadcast_over_keys_does_not_hold_for_appended_keys() -> None:
     attention = soft(ScaledDot(query_size=SIZE, key_size=SIZE))
     for size in (1, 3):
         reads_nothing = torch.tensor([[[True]], [[False]]])

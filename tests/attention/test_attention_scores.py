@@ -176,7 +176,7 @@ def test_cosine_starts_with_unit_variance_and_sees_directions_only() -> None:
     equal(score(3 * query, score.project_keys(0.5 * keys)), scores)
 
 
-def test_cosine_of_nothing_is_zero_with_no_gradient() -> None:
+def test_cosine_of_a_zero_vector_is_zero_without_a_gradient() -> None:
     score = make("cosine")
     query = torch.zeros(1, 2, SIZE, dtype=torch.float64, requires_grad=True)
     keys = torch.zeros(1, 3, SIZE, dtype=torch.float64, requires_grad=True)
@@ -206,7 +206,7 @@ def test_cosine_of_huge_vectors_is_that_of_their_directions(dtype: torch.dtype) 
 
 
 @pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float32, torch.float64], ids=str)
-def test_cosine_of_what_is_too_short_to_have_a_direction_is_zero(dtype: torch.dtype) -> None:
+def test_cosine_of_a_very_short_vector_is_zero(dtype: torch.dtype) -> None:
     score = Cosine(query_size=4, key_size=4).to(dtype)
     some = torch.ones(1, 1, 4, dtype=dtype)
     for size in (0.0, 4e-7, 1e-20, 1e-30, torch.finfo(dtype).tiny / 4):
@@ -219,7 +219,7 @@ def test_cosine_of_what_is_too_short_to_have_a_direction_is_zero(dtype: torch.dt
         assert not keys.grad.any()
 
 
-def test_cosine_of_a_broken_vector_is_not_hidden() -> None:
+def test_cosine_of_a_nonfinite_vector_is_nan() -> None:
     score = Cosine(query_size=4, key_size=4).double()
     for broken in (math.nan, math.inf, -math.inf):
         keys = torch.ones(1, 2, 4).double()
@@ -236,7 +236,7 @@ def test_location_sees_no_key_and_has_a_last_position() -> None:
         score(torch.randn(2, 1, 4), score.project_keys(torch.randn(2, 6, 6)))
 
 
-def test_what_counts_positions_gets_as_many_as_there_are() -> None:
+def test_scores_that_count_positions_get_the_maximum_length() -> None:
     """Unless it has them; whatever counts none is left as it is, and so is all where nobody knows."""
 
     class Own(Location):

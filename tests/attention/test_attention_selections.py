@@ -222,7 +222,7 @@ def test_local_predictive_keeps_positions_apart_in_half_precision() -> None:
     assert weights[0, 0].nonzero().flatten().tolist() == [300, 301, 302]
 
 
-def test_local_predictive_hides_no_query_that_is_broken() -> None:
+def test_local_predictive_of_a_nonfinite_query_is_nan() -> None:
     """Its reading is NaN, but of what is masked, and of nothing: that stays zero."""
     selection = LocalPredictive(query_size=SIZE, window=2).double()
     query = randn(1, 3, SIZE)
@@ -244,7 +244,7 @@ def mixed(scores: Tensor, mask: Tensor | None = None, soft_share: float = 0.5) -
     return selected, (selected.weights > 0).sum(-1) > 1
 
 
-def test_a_share_of_the_rows_reads_its_expectation() -> None:
+def test_a_share_of_the_rows_uses_soft_weights() -> None:
     scores = randn(400, 3, KEYS)
     for soft_share in (0.2, 0.5):
         selected, soft = mixed(scores, soft_share=soft_share)
@@ -255,7 +255,7 @@ def test_a_share_of_the_rows_reads_its_expectation() -> None:
         equal(selected.weights[~soft].amax(-1), torch.ones(int((~soft).sum()), dtype=torch.float64))
 
 
-def test_a_row_that_was_no_choice_has_no_log_probability_and_earns_no_reward() -> None:
+def test_a_soft_row_has_log_probability_zero_and_no_reward() -> None:
     scores = leaf(randn(20, 3, KEYS))
     for mask in (None, padding_mask(torch.tensor([KEYS, 4] * 10), KEYS)):
         selected, soft = mixed(scores, mask)
@@ -278,7 +278,7 @@ def test_rows_that_read_their_expectation_learn_as_if_soft() -> None:
         assert not gradient[~soft].any(), "a sample leads nowhere"
 
 
-def test_nothing_is_mixed_at_test() -> None:
+def test_hard_uses_no_soft_weights_at_test() -> None:
     torch.manual_seed(0)
     scores = randn(50, 1, KEYS)
     for sample_at_test in (False, True):

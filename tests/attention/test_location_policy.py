@@ -103,7 +103,7 @@ def test_mixed_precision_leaves_densities_alone() -> None:
 
 
 @pytest.mark.parametrize("sample", [True, False])
-def test_what_nothing_is_learned_of(sample: bool) -> None:
+def test_controls_have_no_log_probability(sample: bool) -> None:
     state = torch.randn(1000, STATE)
     policies: list[LocationPolicy] = [RandomPolicy(state_size=STATE), CenterPolicy(state_size=STATE)]
     random, centre = (policy(state, sample=sample) for policy in policies)

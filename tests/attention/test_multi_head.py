@@ -253,7 +253,7 @@ def test_the_fused_kernel_reads_the_same(
 
 @pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:FutureWarning")  # torch's own
 @pytest.mark.filterwarnings("error:There is a performance drop:UserWarning")
-def test_torch_func_is_not_led_into_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_func_does_not_use_the_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has no forward mode, and no second derivative."""
     monkeypatch.setattr("zoo.attention.fused._FEWEST_KEYS_ON_A_CPU", 1)
     attention = build()
@@ -409,7 +409,7 @@ def test_shapes_that_disagree_are_named(act: object, message: str) -> None:
         act()
 
 
-def test_nothing_that_learns_is_left_without_use() -> None:
+def test_unused_projections_are_left_out() -> None:
     """Parameters without a gradient stop distributed training."""
     assert build("location").W_K is None
     assert build("uniform").W_Q is None

@@ -82,7 +82,7 @@ def test_the_estimator_is_unbiased(name: str) -> None:
         assert wanted.abs().max() > 0.01
 
 
-def test_a_good_baseline_takes_variance_away() -> None:
+def test_a_good_baseline_reduces_the_variance() -> None:
     reward, log_prob = 5 + 0.1 * randn(50, 1), leaf(randn(50, 1, seed=9))
     spreads = {}
     for name, baseline in {
@@ -94,8 +94,8 @@ def test_a_good_baseline_takes_variance_away() -> None:
     assert spreads["constant"] < 0.01 * spreads["none"]
 
 
-def test_a_baseline_that_reads_softly_says_what_it_needs() -> None:
-    with pytest.raises(ValueError, match="needs the rewards of soft readings, given None"):
+def test_a_soft_baseline_without_its_rewards_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs the expected reward under soft attention, given None"):
         call(make("soft_reading"), reward=randn(2, 3), soft_reward=None)
 
 

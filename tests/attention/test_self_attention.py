@@ -51,17 +51,16 @@ def banded(attention: SelfAttention, inputs: Tensor, keep_mask: Tensor | None) -
 
 
 @every_direction
-@pytest.mark.parametrize("window", [1, 3, 40, 98, 99, 500])
+@pytest.mark.parametrize("window", [1, 40, 98, 99])
 @pytest.mark.parametrize("size", [1, 2, 33, LENGTH])
-@pytest.mark.parametrize("padded", [False, True])
-def test_a_window_is_its_mask(causal: bool, window: int, size: int, padded: bool) -> None:
+def test_a_window_is_its_mask(causal: bool, window: int, size: int) -> None:
     attention = build(causal=causal, window=window, rotary=Rotary)
     inputs = randn(2, LENGTH, SIZE)[:, :size]
-    keep = padding_mask(torch.tensor([size, size // 2]), size)[:, 0] if padded else None
-    expected, actual = banded(attention, inputs, keep), attention(inputs, keep)
-    equal(actual.context, expected.context)
-    equal(actual.weights, expected.weights)
-    equal(attention(inputs, keep, weights=False).context, expected.context)
+    for keep in (None, padding_mask(torch.tensor([size, size // 2]), size)[:, 0]):
+        expected, actual = banded(attention, inputs, keep), attention(inputs, keep)
+        equal(actual.context, expected.context)
+        equal(actual.weights, expected.weights)
+        equal(attention(inputs, keep, weights=False).context, expected.context)
 
 
 @every_direction
@@ -74,7 +73,7 @@ def test_a_window_over_every_score(causal: bool, score: str) -> None:
 
 @every_direction
 @pytest.mark.parametrize("selection", ["hard", "gumbel_hard"])
-def test_a_window_tells_what_a_selection_says_of_its_choices(causal: bool, selection: str) -> None:
+def test_a_window_returns_the_selections_probabilities(causal: bool, selection: str) -> None:
     attention = build(causal=causal, window=2, selection=SELECTIONS[selection])
     inputs = randn(2, 40, SIZE)
     assert attention(inputs).log_prob is None
@@ -123,19 +122,19 @@ def test_memory_grows_with_the_length_not_its_square(causal: bool) -> None:
         return total
 
     attention = build(causal=causal, window=4)
-    assert kept(4096) / kept(2048) == pytest.approx(2, rel=0.01)
+    assert kept(1024) / kept(512) == pytest.approx(2, rel=0.02)
 
 
 @every_direction
 @pytest.mark.parametrize("window", [None, 2])
-def test_what_is_broken_spoils_only_those_who_read_it(causal: bool, window: int | None) -> None:
+def test_a_nan_reaches_only_the_queries_that_may_read_it(causal: bool, window: int | None) -> None:
     attention = build(causal=causal, window=window)
     inputs = randn(1, 60, SIZE)
     plain = attention(inputs).context
-    broken = inputs.clone()
-    broken[0, 30] = torch.nan
+    nonfinite = inputs.clone()
+    nonfinite[0, 30] = torch.nan
     for weights in (True, False):
-        context = attention(broken, weights=weights).context
+        context = attention(nonfinite, weights=weights).context
         first = 30 if causal else 0 if window is None else 28
         last = 59 if window is None else 32
         spoilt = context.isnan().any(-1)[0].nonzero().flatten().tolist()
@@ -205,7 +204,7 @@ def test_the_blocks_are_found_without_a_mask_of_all_pairs() -> None:
     assert largest.size < 8192
 
 
-def test_a_batch_too_large_is_no_reason_to_give_the_flexible_kernel_up(
+def test_out_of_memory_does_not_disable_the_flexible_kernel(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def fill(*_: object, **__: object) -> None:
@@ -265,7 +264,7 @@ def test_mixed_precision_leaves_float64_alone(causal: bool) -> None:
     torch.testing.assert_close(context, attention(inputs).context, rtol=0, atol=0)
 
 
-def test_what_sees_ahead_has_no_steps() -> None:
+def test_attention_that_is_not_causal_has_no_steps() -> None:
     with pytest.raises(ValueError, match="needs causal=True"):
         build(causal=False, window=None).init_memory(randn(2, 1, SIZE))
 
@@ -314,7 +313,7 @@ def test_every_parameter_of_a_window_learns() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, object], message: str) -> None:
+def test_bad_arguments_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build(causal=False, **{"window": None, **changes})  # type: ignore[arg-type]
 

@@ -49,9 +49,7 @@ def test_what_never_moved_keeps_its_name() -> None:
         assert with_first_names({"_target_": name}) == {"_target_": name}
 
 
-@pytest.mark.parametrize(
-    "line", [["experiment=multi30k_luong"], ["experiment=shapes_soft"], ["model=ram", "data=cluttered_mnist"]]
-)
+@pytest.mark.parametrize("line", [["experiment=multi30k_luong"], ["model=ram", "data=cluttered_mnist"]])
 def test_a_config_of_earlier_names_is_the_same_configuration(
     configure: Callable[..., Config], line: list[str], tmp_path: Path
 ) -> None:

@@ -181,7 +181,7 @@ def test_names_stand_in_lines_within_the_picture() -> None:
 
 
 @pytest.mark.parametrize("higher", [True, False])
-def test_one_that_is_far_off_does_not_press_the_others_together(higher: bool) -> None:
+def test_a_far_off_value_stands_at_the_edge(higher: bool) -> None:
     """Neither where it is on the front, for it is the fastest."""
     sign = 1 if higher else -1
     scores, costs = many(12)

@@ -147,7 +147,7 @@ def test_right_and_wrong_examples_stand_apart() -> None:
     assert len({axes.get_xlim() for axes in figure.axes[::2]}) == 1, "all images have one scale"
 
 
-def test_nobody_knows_the_truth() -> None:
+def test_a_path_without_a_label() -> None:
     figure = glimpse_sheet({"picture.png": [looked()._replace(label=None)]})
     assert said(figure) == ["picture.png", "prediction 7 (98.4 %)"]
 

@@ -10,7 +10,7 @@ COUNT = 1_000_000
 
 
 @pytest.mark.parametrize("p", [0.1, 0.3, 0.5, 0.9])
-def test_as_many_are_dropped_and_the_others_grow(p: float) -> None:
+def test_the_share_of_dropped_elements_and_the_scale_of_the_others(p: float) -> None:
     torch.manual_seed(0)
     dropped = Dropout(p)(torch.ones(COUNT))
     share = (dropped == 0).double().mean().item()
@@ -41,14 +41,14 @@ def test_the_gradient_is_that_of_the_kept(dtype: torch.dtype, shape: tuple[int, 
     torch.testing.assert_close(gradient, kept.to(dtype) / 0.6)
 
 
-def test_what_is_kept_is_not_hidden() -> None:
+def test_kept_nans_stay_nan() -> None:
     torch.manual_seed(0)
     kept = Dropout(0.5)(torch.ones(1000)) != 0
     torch.manual_seed(0)
     assert torch.equal(Dropout(0.5)(torch.full((1000,), torch.nan)).isnan(), kept)
 
 
-def test_a_seed_says_what_is_dropped() -> None:
+def test_a_seed_fixes_the_dropout() -> None:
     layer, inputs = Dropout(0.5), torch.ones(1000)
     masks = []
     for seed in (1, 1, 2):

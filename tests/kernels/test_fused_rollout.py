@@ -88,7 +88,7 @@ def test_second_derivatives_are_those_of_the_steps(steps: int) -> None:
         torch.testing.assert_close(other, one, rtol=1e-10, atol=1e-10)
 
 
-def test_what_cannot_follow_an_episode_is_told_so() -> None:
+def test_a_fused_rollout_refuses_torch_func() -> None:
     w = [part.detach() for part in weights()]
     with pytest.raises(RuntimeError, match="FusedRollout writes into buffers"):
         torch.func.vmap(lambda *w: FusedRollout(RolloutWeights(*w), steps=1, agents=N).known())(

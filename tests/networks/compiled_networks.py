@@ -128,7 +128,7 @@ def compare(name: str, backend: str, lengths: int) -> dict[str, Any]:
     torch.manual_seed(0)
     plain = CASES[name]()
     if isinstance(plain, RecurrentAttentionModel):
-        plain._learns_at_once = lambda images: False  # type: ignore[method-assign] # steps are compiled
+        plain._can_fuse = lambda images: False  # type: ignore[method-assign] # steps are compiled
     torch.manual_seed(0)
     compiled = CASES[name]()
     compiled.load_state_dict(plain.state_dict())

@@ -38,9 +38,8 @@ def translate(network: Seq2Seq, rows: list[list[int]], size: int) -> list[Hypoth
 
 
 @pytest.mark.parametrize(("decoder", "recurrent"), [(BAHDANAU, GRU), (LUONG, LSTM)])
-@pytest.mark.parametrize("seed", range(3))
-def test_batches_of_1_7_and_64_find_the_same(seed: int, decoder: object, recurrent: type[GRU]) -> None:
-    torch.manual_seed(seed)
+def test_batches_of_1_7_and_64_find_the_same(decoder: object, recurrent: type[GRU]) -> None:
+    torch.manual_seed(0)
     network = Seq2Seq(
         spec=SPEC,
         decoder=decoder,  # type: ignore[arg-type]

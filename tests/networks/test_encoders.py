@@ -198,7 +198,7 @@ def test_the_compact_encoder_halves_the_sides_and_learns_everywhere() -> None:
     assert all(weight.grad is not None and weight.grad.any() for weight in encoder.parameters())
 
 
-def test_a_residual_block_begins_as_nothing() -> None:
+def test_a_residual_block_starts_without_its_layers() -> None:
     torch.manual_seed(0)
     x = torch.randn(2, 8, 5, 5)
     assert torch.equal(Residual(width=8, groups=4)(x), x.relu())
@@ -221,6 +221,6 @@ def test_the_compact_encoder_sees_each_image_by_itself() -> None:
         (lambda: Vgg19(weights_dir="x", channels=1), "images of 3 channels, given channels=1"),
     ],
 )
-def test_what_cannot_be_built_is_refused(small: None, build: Callable[[], object], reason: str) -> None:
+def test_bad_arguments_are_refused(small: None, build: Callable[[], object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         build()

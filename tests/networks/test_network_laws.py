@@ -148,4 +148,6 @@ def test_overfits_one_batch(name: str) -> None:
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    assert loss.item() < 0.02
+        if loss.item() < 0.02:
+            return
+    pytest.fail(f"the loss is {loss.item()} after 100 steps")

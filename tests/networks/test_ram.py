@@ -117,7 +117,7 @@ def gradients(network: RecurrentAttentionModel, loss: Tensor) -> set[str]:
 
 
 @pytest.mark.parametrize("recurrent", [Rectified, LSTM])
-def test_labels_shape_all_but_the_location_network_and_rewards_shape_nothing_else(
+def test_labels_train_all_but_the_location_network_and_rewards_train_it_alone(
     recurrent: RecurrentLayer,
 ) -> None:
     """Section 3.2: supervised learning must not reach `f_l` through the location, nor REINFORCE leave it."""
@@ -133,7 +133,7 @@ def test_labels_shape_all_but_the_location_network_and_rewards_shape_nothing_els
 
 
 @pytest.mark.parametrize("policy", [RandomPolicy, CenterPolicy])
-def test_controls_of_the_policy_have_nothing_to_learn_there(policy: Callable[..., LocationPolicy]) -> None:
+def test_controls_of_the_policy_have_no_parameters(policy: Callable[..., LocationPolicy]) -> None:
     network = make(policy=policy)
     assert not list(network.policy.parameters())
     recognised = network.recognise(images(50), sample=True)
@@ -204,7 +204,7 @@ def test_networks_that_see_whole_images(
         ),
     ],
 )
-def test_what_cannot_be_built_is_refused(build: Callable[[], object], reason: str) -> None:
+def test_bad_arguments_are_refused(build: Callable[[], object], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         build()
 
@@ -244,8 +244,8 @@ def test_an_episode_learned_at_once_is_that_of_the_steps(
     found = []
     for at_once in (False, True):
         network = make(policy=policy).double()
-        assert network._learns_at_once(images())
-        monkeypatch.setattr(network, "_learns_at_once", lambda images, at_once=at_once: at_once)
+        assert network._can_fuse(images())
+        monkeypatch.setattr(network, "_can_fuse", lambda images, at_once=at_once: at_once)
         torch.manual_seed(3)
         recognised = network.recognise(images(4).double(), episodes=3, sample=True)
         glimpses = recognised.glimpses
@@ -289,7 +289,7 @@ def test_gradients_by_torch_func_are_those_of_autograd() -> None:
         torch.testing.assert_close(found[name], torch.zeros_like(found[name]) if one is None else one)
 
 
-def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
+def test_overridden_and_hooked_steps_run_in_training() -> None:
     class Counting(RecurrentAttentionModel):
         steps = 0
 
@@ -301,9 +301,9 @@ def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
     network.__class__ = Counting
     network.recognise(images(), sample=True)
     assert Counting.steps == 3
-    assert make()._learns_at_once(images())
-    assert not make(recurrent=LSTM)._learns_at_once(images())
-    assert not make()._learns_at_once(images().requires_grad_())
+    assert make()._can_fuse(images())
+    assert not make(recurrent=LSTM)._can_fuse(images())
+    assert not make()._can_fuse(images().requires_grad_())
     hooked, dropping, replaced = make(), make(), make()
     hooked.glimpse_network.register_forward_hook(lambda *given: None)
     dropping.glimpse_network.what = torch.nn.Sequential(dropping.glimpse_network.what, torch.nn.Dropout())
@@ -313,9 +313,9 @@ def test_what_else_a_network_does_in_a_step_is_done_in_training_too() -> None:
     instead.glimpse_network.forward = lambda glimpse, location: location
     sensing.sensor = Sensing(size=4)
     for changed in (hooked, dropping, replaced, behind, instead, sensing):
-        assert not changed._learns_at_once(images())
+        assert not changed._can_fuse(images())
     with torch.autocast("cpu", torch.bfloat16):
-        assert not make()._learns_at_once(images())
+        assert not make()._can_fuse(images())
 
 
 def test_gradients_of_an_episode_may_be_changed_in_place() -> None:

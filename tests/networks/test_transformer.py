@@ -276,7 +276,7 @@ def test_tied_embeddings_are_one_matrix() -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_refused(changes: dict[str, object], message: str) -> None:
+def test_bad_arguments_are_refused(changes: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build_transformer(**changes)  # type: ignore[arg-type]
     with torch.device("meta"), pytest.raises(ValueError, match=message):  # where a configuration is checked

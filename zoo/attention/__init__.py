@@ -1,8 +1,8 @@
 """The attention library: pure torch, one set of parts for every model.
 
-Three separate things, freely combined: a `Score` (how alike are query and key), a `Selection` (which keys
-are read, and how hard) and a mask (what may be read at all). `Attention` joins them. `zoo.attention.memory`
-explains the shapes; docs/attention.md is the catalogue.
+`Attention` joins three things that combine freely: a `Score` (how alike are query and key), a `Selection`
+(which keys are read, and how hard) and a mask (which keys may be read). `zoo.attention.memory` explains the
+shapes; docs/attention.md is the catalogue.
 """
 
 from zoo.attention.attention import Attention

@@ -22,10 +22,10 @@ class Attention(nn.Module):
     Args:
         score: how alike query and key are.
         selection: which keys are read, and how hard.
-        dropout: share of the weights that training sets to zero, the others growing by as much.
+        dropout: probability with which training zeroes a weight; the others are scaled up.
 
     Raises:
-        ValueError: if score and selection were made for other sizes of query or numbers of heads.
+        ValueError: if score and selection differ in the size of queries or the number of heads.
     """
 
     def __init__(self, *, score: Score, selection: Selection, dropout: float = 0.0) -> None:
@@ -37,14 +37,14 @@ class Attention(nn.Module):
         self.score, self.selection, self.dropout = score, selection, Dropout(dropout)
 
     def prepare(self, keys: Tensor, values: Tensor | None = None, keep_mask: Tensor | None = None) -> Memory:
-        """Does everything that needs no query, once.
+        """Computes everything that needs no query, once.
 
-        Keys and values that no query may read become zeros here, so whatever padding holds, even NaN, reaches
-        neither outputs nor gradients. With a mask for each query that holds for every query by itself.
+        Keys and values that no query may read become zeros, so padding of any content, even NaN, reaches
+        neither outputs nor gradients. With a mask for each query this holds for every query by itself.
 
         Args:
             keys: `(*lead, K, Dk)`.
-            values: `(*lead, K, Dv)`; None: the keys are read.
+            values: `(*lead, K, Dv)`; None: the keys.
             keep_mask: boolean, broadcastable to `(*lead, Q, K)`, True = may attend; None = all may.
 
         Raises:
@@ -52,16 +52,17 @@ class Attention(nn.Module):
         """
         self._check(keys, values)
         keep_mask = checked_mask(keep_mask, keys)
-        keys, values, broken = shield(keys, values, keep_mask)
-        return Memory(self.score.project_keys(keys), keys if values is None else values, keep_mask, broken)
+        keys, values, nonfinite = shield(keys, values, keep_mask)
+        values = keys if values is None else values
+        return Memory(self.score.project_keys(keys), values, keep_mask, nonfinite)
 
     def extend(self, memory: Memory, keys: Tensor, values: Tensor | None = None) -> Memory:
-        """A longer memory: the old one, and behind it keys that every query may attend to (a cache grows so).
+        """Appends keys that every query may attend to, as a cache does.
 
         Args:
-            memory: of K keys; it is not changed.
+            memory: of K keys; it stays as it is.
             keys: `(*lead, N, Dk)`.
-            values: `(*lead, N, Dv)`; None: the keys are read.
+            values: `(*lead, N, Dv)`; None: the keys.
 
         Returns:
             The memory of K + N keys.
@@ -78,7 +79,7 @@ class Attention(nn.Module):
         return memory.extended(self.score.project_keys(keys), values)
 
     def init_state(self, memory: Memory) -> Tensor | None:
-        """The state `(*lead, 1)` before the first reading of a decoder that goes step by step; None: none."""
+        """The selection's state `(*lead, 1)` before a decoder's first step; None if it has none."""
         return self.selection.init_state(memory.values)
 
     def forward(self, query: Tensor, memory: Memory, state: Tensor | None = None) -> Attended:
@@ -86,12 +87,12 @@ class Attention(nn.Module):
 
         Args:
             query: `(*lead, Q, Dq)`.
-            memory: what `prepare` or `extend` returned.
+            memory: from `prepare` or `extend`.
             state: `init_state`, or `state` of the previous reading; None: the queries are all steps of one
                 sequence, from its first on.
 
         Raises:
-            ValueError: if the query's size or number does not fit.
+            ValueError: if the size or number of queries does not fit the memory.
         """
         if query.shape[-1] != self.score.query_size:
             raise ValueError(
@@ -102,7 +103,7 @@ class Attention(nn.Module):
         return propagate_nan(self.read(query, memory, state), nan_queries(memory))
 
     def read(self, query: Tensor, memory: Memory, state: Tensor | None) -> Attended:
-        """`forward` without its checks, and with zeros for what is broken."""
+        """`forward` without its checks, and with zeros in place of non-finite keys and values."""
         scores: Tensor = self.score(query, memory.projected)
         selected: Selected = self.selection(scores, query, memory.keep_mask, state)
         selected = selected._replace(weights=self.dropout(selected.weights))
@@ -123,11 +124,7 @@ class Attention(nn.Module):
 
 
 def check_values(keys: Tensor, values: Tensor | None) -> None:
-    """Refuses values that are not as many as the keys.
-
-    Raises:
-        ValueError: has both shapes.
-    """
+    """Raises ValueError, with both shapes, unless each key has one value."""
     if values is not None and values.shape[:-1] != keys.shape[:-1]:
         raise ValueError(
             f"each key needs one value, given keys {tuple(keys.shape)} and values {tuple(values.shape)}"
@@ -135,10 +132,10 @@ def check_values(keys: Tensor, values: Tensor | None) -> None:
 
 
 def checked_mask(keep_mask: Tensor | None, keys: Tensor) -> Tensor | None:
-    """The mask with an axis for queries, if it is boolean and for these keys `(*lead, K, Dk)`.
+    """The mask with an axis for queries.
 
     Raises:
-        ValueError: says what was given.
+        ValueError: if it is not boolean, or does not broadcast to the keys `(*lead, K, Dk)`.
     """
     if keep_mask is None:
         return None
@@ -159,15 +156,15 @@ def checked_mask(keep_mask: Tensor | None, keys: Tensor) -> Tensor | None:
 
 
 def check_queries(query: Tensor, memory: Memory, lead: torch.Size) -> None:
-    """Refuses queries `(*lead, Q, Dq)` that are not for this memory.
+    """Checks that queries fit a memory.
 
     Args:
-        query: what is asked.
-        memory: what is read.
+        query: `(*lead, Q, Dq)`.
+        memory: which they read.
         lead: the memory's leading axes, without one of heads.
 
     Raises:
-        ValueError: the leading axes differ, or the memory's mask is for another number of queries; has both.
+        ValueError: if the leading axes differ, or the memory's mask is for another number of queries.
     """
     if query.shape[:-2] != lead:
         try:

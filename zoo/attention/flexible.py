@@ -1,7 +1,7 @@
-"""A window in one compiled kernel: torch's `flex_attention`, on a GPU.
+"""Windowed self-attention by torch's `flex_attention`, a compiled kernel on a GPU.
 
-The kernel skips whole blocks of keys that no query of a block may see. It knows no dropout, and no CPU has
-its backward pass; `SelfAttention` reads slice by slice wherever this is not to be had.
+The kernel skips blocks of keys that no query of a block may see. It has no dropout, and no backward pass on
+a CPU; where it is unavailable, `SelfAttention` reads slice by slice.
 """
 
 import warnings
@@ -19,14 +19,14 @@ from zoo.attention.memory import Attended, Memory
 from zoo.attention.selections import Soft
 
 _BLOCK = 128
-"""Positions to either side of the blocks that the kernel skips or reads."""
+"""Queries, and keys, in a block that the kernel skips or reads."""
 
 _devices = ("cuda",)
 _refused = False
 
 
 def can_flex(attention: Attention, device: torch.device) -> bool:
-    """Whether the kernel can take this attention, on this device, as far as is known."""
+    """Whether the kernel supports this attention on this device, and has not failed before."""
     dropping = attention.training and attention.dropout.p > 0
     return is_soft_product(attention) and not dropping and device.type in _devices and not _refused
 
@@ -34,18 +34,18 @@ def can_flex(attention: Attention, device: torch.device) -> bool:
 def flex_context(
     attention: Attention, query: Tensor, memory: Memory, kept: Tensor, *, window: int, causal: bool
 ) -> Attended | None:
-    """What queries read of a window, by scores that are products, and `Soft`.
+    """Reads a window by a score that is a product, and `Soft`.
 
     Args:
-        attention: whose temperature counts.
+        attention: its temperature is used.
         query: `(*lead, h, N, Dq)`.
-        memory: of N keys; its mask is not looked at.
+        memory: of N keys; its mask is ignored.
         kept: boolean, `(*lead, N)`, which keys may be read.
-        window: how many positions to either side are read.
-        causal: none ahead.
+        window: number of positions to either side that are read.
+        causal: whether positions ahead are left out.
 
     Returns:
-        The context `(*lead, h, N, Dv)`; None where the kernel cannot be built, which is said once.
+        The context `(*lead, h, N, Dv)`; None, with one warning, where the kernel cannot be built.
     """
     global _refused
     assert isinstance(attention.selection, Soft)
@@ -57,9 +57,9 @@ def flex_context(
             block_mask=mask,
             scale=1 / attention.selection.temperature,
         )
-    except torch.OutOfMemoryError:  # of this batch, which slices would not spare
+    except torch.OutOfMemoryError:  # slices would need as much
         raise
-    except Exception as error:  # of the compiler, the driver, the sizes that it has no kernel for
+    except Exception as error:  # from the compiler, the driver, unsupported sizes
         _refused = True
         reason = f"flex_attention cannot be used, windows are read slice by slice: {error}"
         warnings.warn(reason, RuntimeWarning, stacklevel=2)
@@ -68,12 +68,12 @@ def flex_context(
 
 
 def window_mask(keep: Tensor, *, window: int, causal: bool) -> BlockMask:
-    """The blocks that hold something of a window, without a mask of all pairs of positions on the way.
+    """The blocks that a window touches, found without a mask of all pairs of positions.
 
     Args:
         keep: boolean, `(B, N)`, which keys may be read.
-        window: how many positions to either side are read.
-        causal: none ahead.
+        window: number of positions to either side that are read.
+        causal: whether positions ahead are left out.
     """
     size, ahead = keep.shape[-1], 0 if causal else window
 
@@ -83,7 +83,7 @@ def window_mask(keep: Tensor, *, window: int, causal: bool) -> BlockMask:
     block = torch.arange(-(-size // _BLOCK), device=keep.device, dtype=torch.int32)
     first = ((block * _BLOCK - window) // _BLOCK).clamp(min=0)
     last = ((block * _BLOCK + _BLOCK - 1 + ahead) // _BLOCK).clamp(max=len(block) - 1)
-    read = (first[:, None] + block) % len(block)  # as many of each row as are near count
+    read = (first[:, None] + block) % len(block)  # of each row only the first entries count
     return BlockMask.from_kv_blocks(
         (last - first + 1)[None, None],
         read[None, None],
@@ -95,6 +95,6 @@ def window_mask(keep: Tensor, *, window: int, causal: bool) -> BlockMask:
 
 @cache
 def _kernel(device: str) -> Callable[..., Any]:
-    """Compiled where that is the point of it; one for all lengths."""
+    """The kernel, compiled on a GPU, once for all lengths."""
     kernel: Callable[..., Any] = flex_attention
     return torch.compile(kernel, dynamic=True) if device == "cuda" else kernel

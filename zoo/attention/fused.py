@@ -1,4 +1,4 @@
-"""Soft attention by products in one fused kernel, which never holds the weights."""
+"""Soft attention by products in torch's fused kernels, which never store the weights."""
 
 import torch
 from torch import Tensor
@@ -11,28 +11,28 @@ from zoo.kernels.precision import at_least_float32
 from zoo.kernels.transforms import transformed
 
 _FEWEST_KEYS_ON_A_CPU = 128
-"""From here on the kernel is the faster one there (benchmarks/fused_attention.py)."""
+"""From here on the kernel is faster there (benchmarks/fused_attention.py)."""
 
 
 def is_soft_product(attention: Attention) -> bool:
-    """Whether it is what torch's kernels know: a softmax over products, differentiated in reverse."""
+    """Whether torch's kernels support it: a softmax over products, without `torch.func`."""
     return attention.score.is_product and type(attention.selection) is Soft and not transformed()
 
 
 def can_fuse(attention: Attention, memory: Memory) -> bool:
-    """Whether there is a kernel for this attention, and it is the faster one for this memory."""
+    """Whether there is a kernel for this attention, and it is faster for this memory."""
     on_cpu = memory.values.device.type == "cpu"
     return is_soft_product(attention) and (not on_cpu or memory.values.shape[-2] >= _FEWEST_KEYS_ON_A_CPU)
 
 
 def fused_context(attention: Attention, query: Tensor, memory: Memory, *, causal: bool = False) -> Tensor:
-    """The context that `attention.read` has, but for rounding and for which weights are dropped.
+    """The context of `attention.read`, except for rounding and for which weights are dropped.
 
     Args:
-        attention: a score that is a product, and `Soft`.
+        attention: for which `can_fuse` is True.
         query: `(*lead, Q, Dq)`.
         memory: of that attention.
-        causal: whether its mask is `causal_mask(Q, K)` with Q = K, which kernels know without reading it.
+        causal: whether its mask is `causal_mask(Q, K)` with Q = K; kernels then need no mask.
 
     Returns:
         `(*lead, Q, Dv)`.
@@ -43,12 +43,12 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory, *, causal
     query, keys, values = (tensor.expand(*lead, *tensor.shape[-3:]) for tensor in (query, keys, values))
     on_cpu = query.device.type == "cpu"
     if on_cpu:
-        # In bfloat16 the backward pass of a CPU's kernel takes many times as long as in float32.
+        # A CPU's kernel takes many times as long for a backward pass in bfloat16 as in float32.
         query, keys, values = (tensor.to(at_least_float32(tensor)) for tensor in (query, keys, values))
     if causal:
         mask = None
     elif mask is not None:
-        # Not every kernel knows rows without a key: they read everything, and zeros in the end.
+        # Some kernels fail on rows without a key: these read everything, and become zeros below.
         empty = ~mask.any(-1, keepdim=True)
         mask = mask | empty
         if mask.ndim > 2:
@@ -70,5 +70,5 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory, *, causal
 
 
 def _four_axes(tensor: Tensor) -> Tensor:
-    """Fused kernels have one axis for the batch."""
+    """Joins the leading axes: fused kernels have one axis for the batch."""
     return tensor.flatten(0, -4) if tensor.ndim > 3 else tensor

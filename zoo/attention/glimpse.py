@@ -11,13 +11,13 @@ from zoo.kernels.precision import at_least_float32
 
 
 class ImageMemory(NamedTuple):
-    """What `GlimpseSensor.prepare` made of images.
+    """Images, prepared by `GlimpseSensor.prepare`.
 
     Attributes:
-        blocks: `(*lead, C, ...)` for every scale, or the images alone.
-        margin: rows of zeros around the images; 0 where they are as they were given.
-        half_sides: `(2,)`, of the images, width and height in pixels.
-        offsets: `(size,)`, of a patch's pixels from its first.
+        blocks: `(*lead, C, ...)`, averages over blocks of pixels for every scale, or the images alone.
+        margin: rows of zeros around the images; 0 for the images alone.
+        half_sides: `(2,)`, half the width and height of the images, in pixels.
+        offsets: `(size,)`, 0 to size - 1.
     """
 
     blocks: tuple[Tensor, ...]
@@ -27,27 +27,26 @@ class ImageMemory(NamedTuple):
 
 
 def useful_scales(size: int, height: int, width: int) -> int:
-    """How many scales show something that no finer one shows.
+    """The number of scales that each show something new.
 
-    A patch reaches half its width from where the agent looks. Once that is the image's longer side, it holds
-    the whole image even from a corner, and wider ones add nothing but darkness and memory, which doubles
-    with each.
+    A patch reaches half its width from its location. Once that is the image's longer side, the patch holds
+    the whole image even from a corner, and wider ones add only zeros, at twice the memory each.
 
     Args:
         size: g_w, pixels of a patch along each side.
         height: of the images, in pixels.
         width: of the images, in pixels.
     """
-    needed = 2 * max(height, width) - size % 2  # of an odd patch half a pixel more lies inside at an edge
+    needed = 2 * max(height, width) - size % 2  # at an edge, half a pixel more of an odd patch lies inside
     return 1 + max(0, math.ceil(math.log2(needed / size)))
 
 
 _LARGE = 32
-"""Images as large as so many of the widest patch are not worth preparing: hardly any of it would be read."""
+"""Larger images, in areas of the widest patch, are not prepared: hardly any block of them would be read."""
 
 
 class GlimpseSensor(nn.Module):
-    """Reads patches around a location: sharp where it looks, coarser and coarser around.
+    """Reads patches around a location, the wider the coarser.
 
     The first patch has `size` x `size` pixels, each next one is twice as wide, and all are averaged down to
     `size` x `size` (section 4: "g_w", "k patches of increasing size"). What lies outside the image is zero.
@@ -57,8 +56,7 @@ class GlimpseSensor(nn.Module):
     an odd size on the pixel that holds the location, at 1 the last one. Rounding cuts the gradient: where to
     look is learned by REINFORCE.
 
-    Images are prepared once and read many times, at any number of locations at once, as attention reads a
-    memory:
+    Images are prepared once and read many times, at any number of locations:
 
         sensor = GlimpseSensor(size=8, scales=3)
         memory = sensor.prepare(images)  # (B, C, H, W)
@@ -78,17 +76,17 @@ class GlimpseSensor(nn.Module):
             if number < 1:
                 raise ValueError(f"GlimpseSensor: {name}={number}, must be at least 1")
         self.size, self.scales = size, scales
-        # So many zeros around the image that a block of the widest scale fits in between.
+        # Zeros around the image, as wide as a block of the widest scale.
         self._margin = 2 ** (scales - 1)
 
     def prepare(self, images: Tensor) -> ImageMemory:
-        """Averages the blocks that a coarse patch's pixels stand for, once for all glimpses.
+        """Averages the blocks of pixels of every scale, once for all glimpses.
 
         Args:
             images: `(*lead, C, H, W)` floating-point numbers, any height, width and number of channels.
 
         Raises:
-            ValueError: if the images have fewer axes, or whole numbers, which have no averages.
+            ValueError: if the images have fewer axes or hold whole numbers.
         """
         if images.ndim < 3:
             raise ValueError(f"images need the shape (..., C, H, W), given {tuple(images.shape)}")
@@ -99,7 +97,7 @@ class GlimpseSensor(nn.Module):
             )
         widest = self.size * 2 ** (self.scales - 1)
         height, width = images.shape[-2:]
-        # Made so, as nothing is copied to the device.
+        # `linspace` copies nothing to the device.
         sides = (width / 2, height / 2, 2)
         half_sides = torch.linspace(*sides, dtype=torch.float32, device=images.device)
         offsets = torch.arange(self.size, device=images.device)
@@ -113,17 +111,17 @@ class GlimpseSensor(nn.Module):
         return ImageMemory(tuple(blocks), self._margin, half_sides, offsets)
 
     def forward(self, memory: ImageMemory, locations: Tensor) -> Tensor:
-        """Looks.
+        """Reads glimpses.
 
         Args:
-            memory: what `prepare` returned.
-            locations: `(*lead, Q, 2)`, (x, y) of each look; beyond [-1, 1] there is less and less to see.
+            memory: from `prepare`.
+            locations: `(*lead, Q, 2)`, (x, y) of each glimpse; beyond [-1, 1] more and more of it is zero.
 
         Returns:
             `(*lead, Q, k, C, g, g)`.
 
         Raises:
-            ValueError: if there is no location for each image.
+            ValueError: if locations and images do not fit.
         """
         images = memory.blocks[0]
         lead = images.shape[:-3]
@@ -132,7 +130,7 @@ class GlimpseSensor(nn.Module):
                 f"locations need the shape (*lead, Q, 2) with lead={tuple(lead)}, "
                 f"given {tuple(locations.shape)}"
             )
-        # Rounded like the boxes of figures: halves of sides are exact.
+        # Half sides are exact, so that rounding agrees with the boxes of `zoo.figures`.
         middle = (locations.to(at_least_float32(locations)) + 1) * memory.half_sides
         patches = []
         for scale in range(self.scales):
@@ -161,7 +159,7 @@ class GlimpseSensor(nn.Module):
 
 
 def _read(source: Tensor, places: Tensor) -> Tensor:
-    """Squares of n x n pixels; the source's outermost stand for all beyond.
+    """Squares of n x n pixels; beyond the source its outermost pixels are repeated.
 
     Args:
         source: `(*lead, C, H, W)`.

@@ -1,4 +1,4 @@
-"""Where to look next: hard attention over a continuum of places (Mnih et al. 2014, sections 3.1 and 4)."""
+"""Policies for the next location: hard attention over a continuum (Mnih et al. 2014, sections 3.1 and 4)."""
 
 import math
 from abc import ABC, abstractmethod
@@ -17,13 +17,13 @@ _SMALLEST_STD = 1e-6
 
 
 class Look(NamedTuple):
-    """A choice of places.
+    """A choice of locations.
 
     Attributes:
         location: `(*lead, 2)`, (x, y) in [-1, 1]; without a gradient.
-        mean: `(*lead, 2)`, the most likely place.
-        log_prob: `(*lead,)`, log-density of the sample; None where nothing was sampled or nothing learns.
-        entropy: `(*lead,)`, of the distribution, beside `log_prob`.
+        mean: `(*lead, 2)`, the most likely location.
+        log_prob: `(*lead,)`, log-density of the sample; None without sampling or without learning.
+        entropy: `(*lead,)`, of the distribution; None as `log_prob`.
     """
 
     location: Tensor
@@ -33,17 +33,17 @@ class Look(NamedTuple):
 
 
 class LocationPolicy(nn.Module, ABC):
-    """Chooses the next location from what the agent knows.
+    """Chooses the next location from the agent's state.
 
     Args:
         state_size: D of the states.
     """
 
     learned: bool = False
-    """True where REINFORCE trains it."""
+    """Whether REINFORCE trains it."""
 
     samples: bool = True
-    """False where a sample is the most likely place itself, so that all episodes are the same."""
+    """False where a sample is the most likely location itself, so that all episodes are the same."""
 
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
@@ -54,17 +54,17 @@ class LocationPolicy(nn.Module, ABC):
         """Chooses from states `(*lead, D)`.
 
         Args:
-            state: what the agent knows; no gradient goes into it.
-            sample: False takes the most likely place.
+            state: of the agent; no gradient goes into it.
+            sample: False takes the most likely location.
         """
 
     def looks(self, number: int) -> "Looks":
-        """Begins an episode of so many sampled looks."""
+        """Begins an episode of `number` sampled looks."""
         return Looks(self)
 
 
 class Looks:
-    """An episode's sampled looks, of which each needs what was seen at the one before.
+    """The sampled looks of an episode, each chosen after the glimpse before.
 
         looks = policy.looks(6)
         for _ in range(6):
@@ -80,35 +80,33 @@ class Looks:
         self._chosen: list[Look] = []
 
     def choose(self, state: Tensor) -> Tensor:
-        """The next location `(*lead, 2)`, from what the agent knows, `(*lead, D)`."""
-        # A copy, since the policy's graph may keep it, and the state's memory may be written to.
+        """The next location `(*lead, 2)`, from the agent's state `(*lead, D)`."""
+        # A copy: the policy's graph may keep it, while the caller overwrites the state.
         self._chosen.append(self._policy(state.clone(), sample=True))
         return self._chosen[-1].location
 
     def chosen(self, states: Tensor) -> Sequence[Look]:
-        """All of them, in the order of time.
+        """All looks in order, with gradients.
 
         Args:
-            states: `(T, *lead, D)`, what `choose` was given.
+            states: `(T, *lead, D)`, the arguments of `choose`.
         """
         return self._chosen
 
 
 class LearnedPolicy(LocationPolicy):
-    """A Gaussian around a learned place: `l ~ N(tanh(W h + b), σ²)`, x and y apart.
+    """A Gaussian around a learned location: `l ~ N(tanh(W h + b), σ²)`, independent in x and y.
 
-    REINFORCE trains it through `log_prob`, of the sample as it was drawn; what the sensor is told is that
-    sample within the image. The state is detached: where to look is learned from rewards alone, and what is
-    seen from labels (section 3.2).
-
-    Where this leaves the paper: it leaves open how the mean stays inside the image; this is a tanh.
+    REINFORCE trains it through `log_prob`, that of the sample before it is clamped to the image. The state is
+    detached: the policy learns from rewards alone, the other parts from labels (section 3.2). The paper does
+    not say how the mean stays inside the image; here it is by tanh.
 
     Args:
         state_size: D of the states.
         std: σ, in units of half the image's side.
 
     Raises:
-        ValueError: if the spread is so small that densities are beyond float32, or none.
+        ValueError: if the spread is infinite, or so small that densities overflow float32.
     """
 
     learned = True
@@ -129,16 +127,16 @@ class LearnedPolicy(LocationPolicy):
         return Look(drawn.clamp(-1, 1), mean.detach(), *self.density(drawn, mean))
 
     def mean(self, state: Tensor) -> Tensor:
-        """The most likely places `(*lead, 2)`, in float32 at least, whatever the mixed precision around."""
+        """The most likely locations `(*lead, 2)`, in float32 at least, also under mixed precision."""
         with without_autocast(state.device.type):
-            # As a matrix: of states that lie apart torch would make copies.
+            # As a matrix: torch would copy states that are not contiguous.
             known = state.detach().reshape(-1, state.shape[-1]).to(self.linear.weight.dtype)
             mean: Tensor = self.linear(known).tanh()
         return mean.view(*state.shape[:-1], 2)
 
     def density(self, drawn: Tensor, mean: Tensor) -> tuple[Tensor, Tensor]:
         """The log-density of samples `(*lead, 2)`, and the entropy, both `(*lead,)`."""
-        # Closed forms: `torch.distributions.Normal` costs a fifth of a small network's step.
+        # Closed forms: `torch.distributions.Normal` takes a fifth of a small network's step.
         scale = math.log(2 * math.pi * self.std**2)
         log_prob = (drawn - mean).square().sum(-1) * (-0.5 / self.std**2) - scale
         return log_prob, torch.full_like(log_prob, 1 + scale)
@@ -147,7 +145,7 @@ class LearnedPolicy(LocationPolicy):
         """See `LocationPolicy`."""
         if unchanged(self, LearnedPolicy):
             return LearnedLooks(self, number)
-        return super().looks(number)  # which goes through whatever was put there
+        return super().looks(number)  # which calls an overridden or hooked `forward`
 
     def extra_repr(self) -> str:
         """The spread, for `print(model)`."""
@@ -155,7 +153,7 @@ class LearnedPolicy(LocationPolicy):
 
 
 class LearnedLooks(Looks):
-    """Those of a learned policy, with one density, and one way back, for all.
+    """The looks of a learned policy, with one density and one backward pass for all.
 
     Args:
         policy: chooses.
@@ -187,9 +185,9 @@ class LearnedLooks(Looks):
 
 
 class RandomPolicy(LocationPolicy):
-    """Anywhere in the image, each place as likely: what looking is worth by itself (a row of Table 2).
+    """Uniform over the image, a control (a row of Table 2).
 
-    There is no most likely place, so it samples at test too.
+    There is no most likely location, so it samples at test too.
     """
 
     def forward(self, state: Tensor, *, sample: bool) -> Look:

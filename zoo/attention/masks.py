@@ -22,9 +22,9 @@ def padding_mask(lengths: Tensor, size: int) -> Tensor:
 
 
 def causal_mask(queries: int, keys: int, *, device: torch.device | None = None) -> Tensor:
-    """Lets each query see the keys up to its own; the last query stands at the last key.
+    """Lets each query see the keys up to its own position; the last query stands at the last key.
 
-    That alignment (lower right) makes one query after a cache of K keys see all of them.
+    So one query after a cache of K keys sees all of them.
 
     Args:
         queries: Q.
@@ -38,7 +38,7 @@ def causal_mask(queries: int, keys: int, *, device: torch.device | None = None) 
 
 
 def combine(*masks: Tensor | None) -> Tensor | None:
-    """What every mask keeps; None masks keep all, and so do no masks at all (None)."""
+    """Joins masks by "and"; None keeps all."""
     combined: Tensor | None = None
     for mask in masks:
         if mask is not None:

@@ -1,4 +1,4 @@
-"""The values that travel through attention: explicit in, explicit out, nothing kept on `self`.
+"""The values that go in and out of attention; nothing is kept on `self`.
 
 Shape legend of the whole library: `lead` free leading axes ((B,) for one head, (B, H) for many, (B, S) for
 sentences in documents), Q queries, K keys, A width of projected keys, Dq / Dk / Dv sizes of a query, key and
@@ -18,44 +18,44 @@ class Memory(NamedTuple):
         projected: `(*lead, K, A)`, `score.project_keys(keys)`.
         values: `(*lead, K, Dv)`.
         keep_mask: boolean, broadcastable to `(*lead, Q, K)`, True = may attend; None = all may.
-        broken: boolean, `(*lead, K)`: True where key or value is not finite. Zeros stand in its place, and
-            the queries that may attend to it read NaN. None: nothing was replaced.
+        nonfinite: boolean, `(*lead, K)`: True where key or value was not finite. Zeros replace it, and the
+            queries that may attend to it read NaN. None: nothing was replaced.
     """
 
     projected: Tensor
     values: Tensor
     keep_mask: Tensor | None = None
-    broken: Tensor | None = None
+    nonfinite: Tensor | None = None
 
     def extended(self, projected: Tensor, values: Tensor) -> "Memory":
-        """A longer memory, with N more keys behind its own that every query may attend to.
+        """Appends N keys that every query may attend to.
 
         Args:
             projected: `(*lead, N, A)`.
             values: `(*lead, N, Dv)`.
         """
-        mask, broken = self.keep_mask, self.broken
+        mask, nonfinite = self.keep_mask, self.nonfinite
         if mask is not None:
-            # A mask that holds for all keys alike is spelled out first: it was not made for the new ones.
+            # A mask with one entry for all keys is expanded first: it does not hold for the new ones.
             mask = _appended(mask.expand(*mask.shape[:-1], self.values.shape[-2]), values.shape[-2], True)
-        if broken is not None:
-            broken = _appended(broken, values.shape[-2], False)
+        if nonfinite is not None:
+            nonfinite = _appended(nonfinite, values.shape[-2], False)
         return Memory(
-            torch.cat([self.projected, projected], -2), torch.cat([self.values, values], -2), mask, broken
+            torch.cat([self.projected, projected], -2), torch.cat([self.values, values], -2), mask, nonfinite
         )
 
 
 class Selected(NamedTuple):
-    """What a selection made of the scores.
+    """The output of a selection.
 
     Attributes:
         weights: `(*lead, Q, K)`, multiplies the values.
-        state: the selection's state after this call (positions for local attention), else None.
-        log_prob: `(*lead, Q)`, log-probability of what was sampled, 0 for a query that read no sample; None
-            where nothing was sampled.
-        entropy: `(*lead, Q)`, of the sampled distribution; None where nothing was sampled.
+        state: the selection's state after this call (positions of local attention); None if it has none.
+        log_prob: `(*lead, Q)`, log-probability of the sampled keys, 0 for a query that read no sample; None
+            without sampling.
+        entropy: `(*lead, Q)`, of the sampled distribution; None without sampling.
         probabilities: `(*lead, Q, K)`, the distribution behind a hard choice (in eval mode too); None where
-            the weights say it.
+            the weights are that distribution.
     """
 
     weights: Tensor
@@ -66,9 +66,9 @@ class Selected(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """A reading: `context (*lead, Q, Dv)` and what `Selected` says of it.
+    """A reading: `context (*lead, Q, Dv)` and the fields of `Selected`.
 
-    `weights` are None where nobody asked for them and a fused kernel read without them.
+    `weights` are None where a fused kernel read without them.
     """
 
     context: Tensor

@@ -19,11 +19,11 @@ class MultiHeadAttention(nn.Module):
     """`MultiHead(Q, K, V) = Concat(head_1 ... head_h) W^O` (Vaswani et al. 2017, section 3.2.2).
 
     `head_i = Attention(Q W_i^Q, K W_i^K, V W_i^V)`: queries, keys and values are projected, split among the
-    heads, each head attends by itself, and what they read is joined and projected back. The paper's score is
-    `ScaledDot` and its selection `Soft`; every other one of the library works as well, each head with
-    parameters of its own (but `Hard` and the local selections choose for each head apart).
+    heads, each head attends by itself, and their contexts are joined and projected back. The paper's score is
+    `ScaledDot` and its selection `Soft`; every other one works as well, with parameters and choices of its
+    own for each head.
 
-    Memories are prepared, extended and read as those of `Attention`:
+    Memories are used as those of `Attention`:
 
         attention = MultiHeadAttention(query_size=8, heads=2)
         memory = attention.prepare(keys, keep_mask=padding_mask(lengths, keys.shape[1]))
@@ -32,13 +32,13 @@ class MultiHeadAttention(nn.Module):
     Where this leaves the paper: the projections may have biases, as `torch.nn.MultiheadAttention` has.
 
     Args:
-        query_size: features of queries and of what is returned, the paper's d_model.
+        query_size: features of queries and of the context, the paper's d_model.
         heads: h.
         key_size: features of keys; None: `query_size`.
         value_size: features of values; None: `key_size`.
         head_key_size: d_k, of a head's queries and keys; None: `query_size / heads`.
         head_value_size: d_v, of a head's values; None: `query_size / heads`.
-        longest: the most keys, for a score that has weights for each position; None: it says so itself.
+        longest: the most keys, for a score with weights for each position; None: unknown.
         score: completed here with the heads and their sizes.
         selection: completed likewise.
         rotary: turns queries and keys by their positions; for attention of a sequence to itself.
@@ -91,7 +91,7 @@ class MultiHeadAttention(nn.Module):
             dropout=dropout,
         )
         uses_query = self.attention.score.uses_query or self.attention.selection.uses_query
-        # What nothing looks at is not projected: parameters without a gradient stop distributed training.
+        # Unused projections are left out: parameters without a gradient stop distributed training.
         self.W_Q = Linear(query_size, heads * d_k, bias=bias) if uses_query else None
         self.W_K = Linear(key_size, heads * d_k, bias=bias) if self.attention.score.uses_keys else None
         self.W_V = Linear(value_size, heads * d_v, bias=bias)
@@ -108,7 +108,7 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             keys: `(*lead, K, key_size)`.
-            values: `(*lead, K, value_size)`; None: the keys are read.
+            values: `(*lead, K, value_size)`; None: the keys.
             keep_mask: boolean, broadcastable to `(*lead, Q, K)`, True = may attend; None = all may.
 
         Returns:
@@ -119,20 +119,20 @@ class MultiHeadAttention(nn.Module):
         """
         self._check(keys, values)
         keep_mask = checked_mask(keep_mask, keys)
-        keys, values, broken = shield(as_factor(keys), values, keep_mask)
+        keys, values, nonfinite = shield(as_factor(keys), values, keep_mask)
         projected, values = self._project(keys, values, first=0)
         if keep_mask is not None and keep_mask.ndim > 2:
             keep_mask = keep_mask.unsqueeze(-3)
-        return Memory(projected, values, keep_mask, None if broken is None else broken.unsqueeze(-2))
+        return Memory(projected, values, keep_mask, None if nonfinite is None else nonfinite.unsqueeze(-2))
 
     def extend(self, memory: Memory, keys: Tensor, values: Tensor | None = None) -> Memory:
-        """A longer memory, see `Attention.extend`: the cache of a decoder that goes step by step."""
+        """Appends keys that every query may attend to; see `Attention.extend`."""
         self._check(keys, values)
         projected, values = self._project(keys, values, first=memory.values.shape[-2])
         return memory.extended(projected, values)
 
     def init_state(self, memory: Memory) -> Tensor | None:
-        """The selection's state `(*lead, 1, h)` before the first reading; None: none."""
+        """The selection's state `(*lead, 1, h)` before a decoder's first step; None if it has none."""
         state = self.attention.init_state(memory)
         return None if state is None else state.transpose(-2, -1)
 
@@ -149,15 +149,15 @@ class MultiHeadAttention(nn.Module):
 
         Args:
             query: `(*lead, Q, query_size)`. With rotary positions the last query stands at the last key.
-            memory: what `prepare` or `extend` returned.
+            memory: from `prepare` or `extend`.
             state: `(*lead, Q, h)`, `init_state` or that of the previous reading; None: the queries are all
                 steps of one sequence, from its first on.
-            weights: False may leave them None, which lets a fused kernel read where it is the faster one.
+            weights: False may leave them None, which lets a fused kernel read where it is faster.
             causal: whether the memory's mask is `causal_mask(Q, Q)`, which a fused kernel need not read.
 
         Returns:
-            The context `(*lead, Q, query_size)` and every head's weights `(*lead, h, Q, K)`. Sampled heads
-            are independent, so `log_prob` and `entropy (*lead, Q)` are sums over them.
+            The context `(*lead, Q, query_size)` and every head's weights `(*lead, h, Q, K)`. `log_prob` and
+            `entropy (*lead, Q)` are sums over the heads, which sample independently.
 
         Raises:
             ValueError: if the query's size does not fit.
@@ -166,12 +166,12 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"query_size={self.query_size}, given a query of size {query.shape[-1]}")
         check_queries(query, memory, memory.values.shape[:-3])
         heads = self.project_query(query, first=memory.values.shape[-2] - query.shape[-2])
-        broken = nan_queries(memory, causal=causal)
+        queries = nan_queries(memory, causal=causal)
         read = self.read(heads, memory, state, weights=weights, causal=causal)
-        return self.join(read, None if broken is None else broken.squeeze(-2))
+        return self.join(read, None if queries is None else queries.squeeze(-2))
 
     def project_query(self, query: Tensor, *, first: int) -> Tensor:
-        """The queries of every head, `(*lead, h, Q, d_k)`; the first one stands at the position `first`."""
+        """The queries of every head, `(*lead, h, Q, d_k)`, at positions from `first` on."""
         return self._positioned(self.W_Q, query, first)
 
     def read(
@@ -182,18 +182,18 @@ class MultiHeadAttention(nn.Module):
             return Attended(fused_context(self.attention, query, memory, causal=causal), None)
         return self.attention.read(query, memory, None if state is None else state.transpose(-2, -1))
 
-    def join(self, read: Attended, broken: Tensor | None) -> Attended:
-        """Concatenates and projects what the heads read.
+    def join(self, read: Attended, queries: Tensor | None) -> Attended:
+        """Concatenates and projects the contexts of the heads.
 
         Args:
-            read: what `read` returned.
-            broken: `(*lead, Q)`, queries whose reading is NaN; None: no query's. It becomes NaN behind the
-                projection, which learns from all queries.
+            read: from `read`.
+            queries: `(*lead, Q)`, those whose reading is NaN; None: no query's. It becomes NaN behind the
+                projection, whose gradient stays finite.
         """
         context = self.W_O(read.context.transpose(-3, -2).flatten(-2))
-        if broken is not None:
-            context = context.masked_fill(broken.unsqueeze(-1), math.nan)
-            read = propagate_nan(read, broken.unsqueeze(-2))
+        if queries is not None:
+            context = context.masked_fill(queries.unsqueeze(-1), math.nan)
+            read = propagate_nan(read, queries.unsqueeze(-2))
         _, weights, state, log_prob, entropy, probabilities = read
         return Attended(
             context,

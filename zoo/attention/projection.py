@@ -1,4 +1,4 @@
-"""The linear map of the library: one matrix, or one for each head."""
+"""A linear map by one matrix, or by one for each head."""
 
 import math
 
@@ -9,7 +9,7 @@ from zoo.kernels import linear
 
 
 class Projection(nn.Module):
-    """`y = W x + b`, with a W and b of its own for every head when there are heads.
+    """`y = W x + b`, with W and b of its own for every head.
 
     Args:
         input_size: features of x.

@@ -1,9 +1,9 @@
-"""REINFORCE: how hard attention learns from samples (Williams 1992).
+"""REINFORCE: a gradient estimator for sampled choices (Williams 1992).
 
 `∇ E[R] = E[Σ_t ∇ log p(i_t) (R_t - b_t)]`, unbiased for every baseline `b_t` that does not depend on the
-sample `i_t` itself; a good one takes variance away. `R_t` is the reward of step t: all that the sample could
-change (the rewards from t on, or the whole episode's). Mnih et al. 2014, section 3.2, and Xu et al. 2015,
-section 4.1, train their glimpses and hard attention so.
+sample `i_t` itself; a good baseline reduces the variance. `R_t` is the reward of step t (the rewards from t
+on, or the whole episode's). Mnih et al. 2014, section 3.2, train glimpses and Xu et al. 2015, section 4.1,
+hard attention by it.
 """
 
 from abc import ABC, abstractmethod
@@ -16,10 +16,10 @@ from zoo.kernels.precision import at_least_float32, without_autocast
 
 
 def reward_to_go(reward: Tensor, discount: float = 1.0) -> Tensor:
-    """`R_t = Σ_{u >= t} γ^{u-t} r_u`: what a choice can still change (Mnih et al. 2014, section 3.2).
+    """`R_t = Σ_{u >= t} γ^{u-t} r_u`, the return of each choice (Mnih et al. 2014, section 3.2).
 
     Args:
-        reward: `(*lead, T)`, what came right after each choice, in any numbers.
+        reward: `(*lead, T)` of any dtype, the reward right after each choice.
         discount: γ in [0, 1].
 
     Returns:
@@ -33,18 +33,18 @@ def reward_to_go(reward: Tensor, discount: float = 1.0) -> Tensor:
 
 
 class ReinforceTerms(NamedTuple):
-    """The terms of the loss, and what to watch; all float32 scalars.
+    """The terms of the loss, and values to monitor; all float32 scalars.
 
     Attributes:
         loss: `reinforce - entropy_weight * entropy + baseline_mse`, to be minimised.
         reinforce: `-Σ_t log p(i_t) (R_t - b_t)`, mean over the batch. Only its gradient has a meaning; its
-            value may well be negative.
-        baseline_mse: `Σ_t (b_t - R_t)²`, mean over the batch; None where the baseline does not learn so.
+            value may be negative.
+        baseline_mse: `Σ_t (b_t - R_t)²`, mean over the batch; None unless the baseline is learned.
         entropy: `Σ_t H(p_t)`, mean over the batch; None where it was not given.
-        reward: mean of `R_t` over the real steps: of what was given as reward, with a discount a return.
-        advantage_std: standard deviation of `R_t - b_t` over the real steps: what the baseline left over.
-        explained_variance: `1 - Var(R_t - b_t) / Var(R_t)` over the real steps: 1 where the baseline knows
-            every reward, 0 where it knows no more than their mean, or where all are the same.
+        reward: mean of `R_t` over the real steps.
+        advantage_std: standard deviation of `R_t - b_t` over the real steps.
+        explained_variance: `1 - Var(R_t - b_t) / Var(R_t)` over the real steps: 1 where the baseline predicts
+            every reward, 0 where it predicts only their mean, or where all are the same.
     """
 
     loss: Tensor
@@ -57,17 +57,17 @@ class ReinforceTerms(NamedTuple):
 
 
 class Baseline(nn.Module, ABC):
-    """What reward to expect, without a look at the sample.
+    """Predicts the reward without knowing the sample.
 
     Args:
         state_size: D of the states.
     """
 
     learned: bool = False
-    """True where a squared error trains the baseline."""
+    """Whether a squared error trains the baseline."""
 
     reads_softly: bool = False
-    """True where it is called with a second argument: the rewards `(B, T)` of soft readings."""
+    """Whether it takes a second argument: the expected rewards `(B, T)` under soft attention."""
 
     def __init__(self, *, state_size: int) -> None:
         super().__init__()
@@ -75,10 +75,10 @@ class Baseline(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, state: Tensor) -> Tensor:
-        """Expected rewards, broadcastable to `(B, T)`, from states `(B, T, D)` known before the sample."""
+        """Predicted rewards, broadcastable to `(B, T)`, from states `(B, T, D)` before the sample."""
 
     def update(self, reward: Tensor) -> None:
-        """Learns from a batch's mean reward, a scalar; for whoever trains to call once after each step."""
+        """Learns from a batch's mean reward, a scalar; the training loop calls it once after each step."""
 
 
 class NoBaseline(Baseline):
@@ -141,7 +141,7 @@ class MovingAverageBaseline(Baseline):
 class LearnedBaseline(Baseline):
     """Learned from the state: `b_t = w·s_t + c`, by squared error (Mnih et al. 2014, section 3.2).
 
-    The state is detached: the baseline watches, it does not shape what it watches.
+    The state is detached, so that the baseline does not train the network.
 
     Args:
         state_size: D of the states.
@@ -155,21 +155,20 @@ class LearnedBaseline(Baseline):
 
     def forward(self, state: Tensor) -> Tensor:
         """See `Baseline`."""
-        # Rewards are float32, and so is what is compared with them, whatever the mixed precision around.
+        # In float32, as rewards are, also under mixed precision.
         with without_autocast(state.device.type):
             expected: Tensor = self.linear(state.detach().to(self.linear.weight.dtype))
         return expected.squeeze(-1)
 
 
 class SoftReadingBaseline(Baseline):
-    """What the expectation earns: `b_t = r_t` had step t, and it alone, read `Σ_i p_t(i) a_i`.
+    """The expected reward under soft attention: `b_t` is `r_t` if step t alone reads `Σ_i p_t(i) a_i`.
 
-    It knows the word that was to come, and most of a reward's variance is that of words; where a reading is
-    rewarded with its own word alone (discount 0), what is left is whether the sampled key helped more than
-    the mixture of all. Rewards of later words it leaves as they are: their expectation under soft attention
-    depends on the sample. Where this leaves Xu et al. 2015: their baseline is the moving average. The idea is
-    that of MuProp (Gu et al. 2016) without its gradient, and of self-critical training (Rennie et al. 2017)
-    with the expectation in the place of the greedy choice.
+    It depends on the word to be written, which causes most of a reward's variance. With discount 0, where a
+    reading is rewarded for its own word alone, the advantage says whether the sampled key helped more than
+    the mixture of all. Rewards of later words are not predicted: they depend on the sample. The baseline of
+    Xu et al. 2015 is the moving average; this one is that of MuProp (Gu et al. 2016) without its gradient, or
+    of self-critical training (Rennie et al. 2017) with the expectation in place of the greedy choice.
 
     Args:
         state_size: D of the states, not used.
@@ -179,7 +178,7 @@ class SoftReadingBaseline(Baseline):
 
     def forward(self, state: Tensor, soft_reward: Tensor | None = None) -> Tensor:
         """See `Baseline`."""
-        assert soft_reward is not None  # `Reinforce` sees to that
+        assert soft_reward is not None  # `Reinforce` checks that
         return soft_reward
 
 
@@ -187,8 +186,8 @@ class Reinforce(nn.Module):
     """The loss term that trains sampled readings.
 
     Args:
-        baseline: what is taken from the reward.
-        entropy_weight: of the bonus for undecided distributions, which keeps the search going.
+        baseline: is subtracted from the reward.
+        entropy_weight: of the entropy bonus, which keeps the exploration going.
     """
 
     def __init__(self, *, baseline: Baseline, entropy_weight: float = 0.0) -> None:
@@ -208,17 +207,15 @@ class Reinforce(nn.Module):
         """Terms summed over steps and averaged over the batch.
 
         Args:
-            log_prob: `(B, T)`, of what was sampled.
-            reward: `(B, T)`, of each step, in any numbers; no gradient goes into it.
-            state: `(B, T, D)`, known before each sample.
-            keep_mask: `(B, T)` boolean, True at real steps; the others count for nothing. None: all are real.
+            log_prob: `(B, T)`, of the samples.
+            reward: `(B, T)` of any dtype, of each step; no gradient goes into it.
+            state: `(B, T, D)`, before each sample.
+            keep_mask: `(B, T)` boolean, True at real steps; the others are ignored. None: all are real.
             entropy: `(B, T)`, of the sampled distributions; None without an entropy bonus.
-            soft_reward: `(B, T)`, what each step alone had earned by a soft reading; None where the baseline
-                does not ask.
+            soft_reward: `(B, T)`, the expected reward under soft attention, if the baseline needs it.
 
         Raises:
-            ValueError: if there is an entropy weight but no entropy, or a baseline that reads softly but no
-                rewards of soft readings.
+            ValueError: if an entropy weight has no entropy, or a baseline no soft reward that it needs.
         """
         if entropy is None and self.entropy_weight:
             raise ValueError(f"entropy_weight={self.entropy_weight} needs the entropy, given None")
@@ -230,7 +227,7 @@ class Reinforce(nn.Module):
         reward = real(reward.detach().to(at_least_float32(reward)))
         if soft_reward is None and self.baseline.reads_softly:
             name = type(self.baseline).__name__
-            raise ValueError(f"{name} needs the rewards of soft readings, given None: the network reads none")
+            raise ValueError(f"{name} needs the expected reward under soft attention, given None")
         known = (state, soft_reward) if self.baseline.reads_softly else (state,)
         expected = self.baseline(*known).to(reward.dtype)
         advantage = real(reward - expected)

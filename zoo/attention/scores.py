@@ -1,7 +1,7 @@
 """Scores: how alike are query and key?
 
-Every score splits into a part that only needs the keys, done once by `project_keys`, and a part that needs
-the query, done at every step of a decoder. `zoo.attention.memory` explains the shapes.
+Every score splits into a part that needs only the keys, computed once by `project_keys`, and a part that
+needs the query, computed at every step of a decoder. `zoo.attention.memory` explains the shapes.
 
 `s` is the query (a decoder's state), `h_i` the i-th key (an encoder's annotation), `n` their size.
 """
@@ -32,10 +32,11 @@ class Score(nn.Module, ABC):
             own. None: one set of parameters for all leading axes.
 
     Attributes:
-        is_product: True where the score is `query @ projected.mT`, which fused kernels know.
-        uses_query: False where the score is the same for every query.
-        uses_keys: False where the score is the same for all keys at a position.
-        counts_positions: True where a key's number in the memory counts, so that no part of it will do.
+        is_product: whether the score is `query @ projected.mT`, which fused kernels support.
+        uses_query: whether the score depends on the query.
+        uses_keys: whether the score depends on the content of keys.
+        counts_positions: whether the score depends on a key's position in the memory, so that a slice of the
+            memory gives other scores.
 
     Raises:
         ValueError: if a size is below 1.
@@ -54,7 +55,7 @@ class Score(nn.Module, ABC):
         self.query_size, self.key_size, self.heads = query_size, key_size, heads
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """Whatever of the score needs the keys alone: `(*lead, K, Dk)` to `(*lead, K, A)`."""
+        """The part of the score that needs only the keys: `(*lead, K, Dk)` to `(*lead, K, A)`."""
         return keys
 
     @abstractmethod
@@ -80,8 +81,8 @@ class Dot(Score):
     No parameters: encoder and decoder must learn one common space, so query and key need equal sizes.
 
     Fails: for large n. If the entries of s and h_i have unit variance, the score has variance n, the softmax
-    saturates and its gradient vanishes (`ScaledDot` is the answer). Long keys also win merely by being long.
-    `reverse`: solved, once the state has learned to look like the annotation that it wants next.
+    saturates and its gradient vanishes (see `ScaledDot`). Keys with a large norm also get large scores.
+    `reverse`: solved, once the state has learned to resemble the annotation to be read next.
     """
 
     is_product: ClassVar[bool] = True
@@ -98,12 +99,12 @@ class Dot(Score):
 class ScaledDot(Dot):
     """Scaled dot product: `sᵀ h_i / sqrt(n)` (Vaswani et al. 2017, section 3.2.1).
 
-    `Dot` whose scores keep unit variance at any size n, so that training starts with a soft reading. The keys
-    are scaled, once, rather than the scores at every step.
+    `Dot` whose scores keep unit variance at any size n, so that training starts with soft weights. The keys
+    are scaled once, instead of the scores at every step.
 
-    Fails: as `Dot` it needs equal sizes; and where attention must become sharp, states of bounded size (the
-    tanh of a recurrent network: entries below 1) reach scores of sqrt(n) at most, so a small n stays soft.
-    `reverse`: solved, a little later than with `Dot`.
+    Fails: as `Dot` it needs equal sizes; and bounded states (the tanh of a recurrent network: entries below
+    1) reach scores of sqrt(n) at most, so weights stay soft at a small n. `reverse`: solved, a little later
+    than with `Dot`.
     """
 
     def project_keys(self, keys: Tensor) -> Tensor:
@@ -114,11 +115,11 @@ class ScaledDot(Dot):
 class General(Score):
     """Multiplicative or bilinear: `sᵀ W h_i` (Luong et al. 2015, section 3.1).
 
-    W translates between the spaces of queries and keys, which may have different sizes. `W h_i` is the part
-    that is done once, so a step costs as much as `Dot`.
+    W maps the space of keys to that of queries, which may have another size. `W h_i` is computed once, so a
+    step costs as much as `Dot`.
 
-    Fails: where the match is not bilinear (is s far from h_i? is either of two features there?), and like
-    `Dot` when the sizes of states grow. `reverse`: solved.
+    Fails: where the match is not bilinear (a distance, or one of two features), and like `Dot` when the norms
+    of states grow. `reverse`: solved.
     """
 
     is_product: ClassVar[bool] = True
@@ -140,13 +141,12 @@ class General(Score):
 class Additive(Score):
     """Additive, perceptron or concat: `vᵀ tanh(W s + U h_i)` (Bahdanau et al. 2015, A.1.2).
 
-    A network with one hidden layer that looks at query and key together. Written `vᵀ tanh(W' [s; h_i])` it is
-    the "concat" of Luong et al. 2015, section 3.1: the matrix W' is W and U side by side. This form needs
-    `U h_i` once instead of at every step.
+    A network with one hidden layer over query and key. Written `vᵀ tanh(W' [s; h_i])` it is the "concat" of
+    Luong et al. 2015, section 3.1, with W' = [W U]. This form needs `U h_i` once instead of at every step.
 
-    Fails: without biases, as the papers have it, the score is odd, `e(-s, -h) = -e(s, h)`, so it cannot say
-    how near s and h are (states whose mean is not zero give it the bias that it lacks). It costs Q K A tanhs
-    in time and memory, where products cost a matrix product. `reverse`: solved.
+    Fails: without biases, as in the papers, the score is odd, `e(-s, -h) = -e(s, h)`, so it cannot express a
+    distance between s and h (states whose mean is not zero act as a bias). It costs Q K A tanhs in time and
+    memory, where products cost a matrix product. `reverse`: solved.
 
     Args:
         query_size: Dq.
@@ -181,12 +181,12 @@ class Additive(Score):
 class LinearConcat(Score):
     """Linear in the concatenation: `W [s; h_i] = w_sᵀ s + w_hᵀ h_i`.
 
-    `Additive` without the tanh, and a lesson: `w_sᵀ s` is the same for every key, and a softmax does not see
-    what is added to all its scores. The weights depend on the keys alone: each query reads the same thing.
+    `Additive` without the tanh. `w_sᵀ s` is the same for every key, and a softmax ignores what is added to
+    all scores. So the weights depend on the keys alone: every query reads the same context.
 
-    Fails: wherever attention should move. It is a learned average of the source, computed once, and `w_s`
-    gets no gradient. `reverse`: not solved by attention; what is learned is learned through the decoder's
-    first state, as without any attention. (A local selection still moves its window.)
+    Fails: wherever attention should move. It is a learned average of the source, and `w_s` gets no gradient.
+    `reverse`: not solved by attention; the network learns through the decoder's first state, as without any
+    attention. (A local selection still moves its window.)
     """
 
     def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
@@ -208,12 +208,12 @@ class LinearConcat(Score):
 class Cosine(Score):
     """Content-based: `β cos(s, h_i)`, β = softplus(w·s + b) (Graves et al. 2014, section 3.3.1).
 
-    Only directions count; the key strength β > 0 says how sharply to look. It starts near sqrt(n), where the
-    scores of random directions have unit variance, as those of `ScaledDot` do. A vector without a direction
-    (shorter than 1e-6, such as an unwritten memory row) has cosine 0 with everything, and no gradient.
+    Only directions count; the key strength β > 0 sets the sharpness. It starts near sqrt(n), where scores of
+    random directions have unit variance, as those of `ScaledDot`. A vector shorter than 1e-6, such as an
+    unwritten memory row, has cosine 0 with everything, and no gradient.
 
-    Fails: needs equal sizes; a cosine lies in [-1, 1], so a sharp reading needs a large β, and where all keys
-    point almost the same way (as raw recurrent states do) a very large one. `reverse`: solved, slowly.
+    Fails: needs equal sizes; a cosine lies in [-1, 1], so sharp weights need a large β, and a very large one
+    where all keys have almost the same direction (as raw recurrent states do). `reverse`: solved, slowly.
 
     Args:
         query_size: n.
@@ -246,20 +246,19 @@ class Cosine(Score):
 class Location(Score):
     """Location-based: `(W s)_i`, from the target state alone (Luong et al. 2015, section 3.1).
 
-    One output per position: the state says where to look without seeing what is there. The softmax is over
-    the source's own positions. Of a source that is longer than W the paper ignores the end; here it is
-    refused (data cuts sources at `data.maximum_length`).
+    One output per position: the score depends on the state, not on the content of keys. The softmax is over
+    the source's own positions. The paper ignores the end of a source that is longer than W; here such a
+    source is refused (data cuts sources at `data.maximum_length`).
 
     Fails: on keys beyond `maximum_length` (refused), at positions that are rare in training (their rows of W
-    learn little), and wherever the content decides: two sources are read alike unless the state itself
-    differs already. `reverse`: solved within the trained lengths, if the state knows the source's length (the
-    encoder must have counted it) and counts its own steps.
+    learn little), and wherever the content decides. `reverse`: solved within the trained lengths, if the
+    state holds the source's length and counts its own steps.
 
     Args:
         query_size: Dq.
-        key_size: Dk, not used: keys are not seen.
+        key_size: Dk, not used.
         heads: H, or None.
-        maximum_length: the largest K. Our networks give what they know, see `covering`.
+        maximum_length: the largest K; the shipped networks set it, see `covering`.
 
     Raises:
         ValueError: `maximum_length` is missing or below 1.
@@ -280,7 +279,7 @@ class Location(Score):
         self.W = Projection(input_size=query_size, output_size=maximum_length, heads=heads)
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """Nothing but the number of keys: `(*lead, K, 0)`."""
+        """`(*lead, K, 0)`: only the number of keys."""
         return keys[..., :0]
 
     def forward(self, query: Tensor, projected: Tensor) -> Tensor:
@@ -301,12 +300,12 @@ class Location(Score):
 class Uniform(Score):
     """The same for every key: `0`, so a softmax weighs each of K keys with `1/K`.
 
-    No equation of a paper but the control of all of them: without parameters, it reads the mean of what may
-    be attended to. What a learned score gains over it is what knowing where to look is worth; what it gains
-    itself over no attention (`model/decoder=none`) is what a wider door to the source is worth.
+    A control without parameters, in no paper: it reads the mean of the keys that may be attended to. The gain
+    of a learned score over it is the value of choosing keys; its own gain over no attention
+    (`model/decoder=none`) is the value of access to the source at every step.
 
-    Fails: wherever attention should move; each query reads the same thing. (A local selection still moves its
-    window.) `reverse`: not solved by attention.
+    Fails: wherever attention should move; every query reads the same context. (A local selection still moves
+    its window.) `reverse`: not solved by attention.
 
     Args:
         query_size: Dq, not used.
@@ -318,7 +317,7 @@ class Uniform(Score):
     uses_keys: ClassVar[bool] = False
 
     def project_keys(self, keys: Tensor) -> Tensor:
-        """Nothing but the number of keys: `(*lead, K, 0)`."""
+        """`(*lead, K, 0)`: only the number of keys."""
         return keys[..., :0]
 
     def forward(self, query: Tensor, projected: Tensor) -> Tensor:
@@ -327,17 +326,14 @@ class Uniform(Score):
 
 
 def covering(score: Callable[..., Score], longest: int | None) -> Callable[..., Score]:
-    """A score with weights for as many keys as a network knows that there can be.
-
-    A score whose constructor takes a `maximum_length`, as that of `Location` does, gets it here unless it is
-    given; any other is returned as it is.
+    """Sets the `maximum_length` of a score that takes one, as `Location` does, unless it is set already.
 
     Args:
-        score: is completed with its sizes later.
-        longest: the largest K; None or 0: it is not known.
+        score: a constructor; its sizes are given later.
+        longest: the largest K; None or 0: unknown.
 
     Raises:
-        ValueError: a smaller `maximum_length` is given.
+        ValueError: a smaller `maximum_length` is set.
     """
     parameter = inspect.signature(score).parameters.get("maximum_length")
     if parameter is None or not longest:
@@ -355,10 +351,8 @@ def covering(score: Callable[..., Score], longest: int | None) -> Callable[..., 
 
 
 def _direction(vectors: Tensor) -> Tensor:
-    """Unit vectors; zeros, also in the gradient, for what is too short to have a direction.
-
-    Squares of numbers above 1e19 overflow in float32, so the largest number of a vector is made 1 first.
-    """
+    """Unit vectors; zeros, also in the gradient, for vectors shorter than 1e-6."""
+    # Squares of numbers above 1e19 overflow in float32, so the largest number of a vector is made 1 first.
     vectors, dtype = vectors.to(at_least_float32(vectors)), vectors.dtype
     detached = vectors.detach()
     largest = torch.maximum(detached.amax(-1, keepdim=True), -detached.amin(-1, keepdim=True))

@@ -23,14 +23,13 @@ class Selection(nn.Module, ABC):
 
     Args:
         query_size: Dq.
-        heads: H; the last leading axis is then H, and each head has parameters of its own (where there are
-            parameters).
+        heads: H; the last leading axis is then H, and each head has parameters of its own.
 
     Attributes:
-        samples: True where training draws keys at random and only `log_prob` leads a gradient to the scores:
+        samples: whether training samples keys, so that the scores get a gradient through `log_prob` alone:
             the loss then needs the term of `zoo.attention.reinforce`.
-        uses_query: True where the query itself says where to look, beside the scores.
-        counts_positions: True where a key's number in the memory counts, so that no part of it will do.
+        uses_query: whether the weights depend on the query itself, beside the scores.
+        counts_positions: whether the weights depend on a key's position in the memory.
     """
 
     samples: ClassVar[bool] = False
@@ -42,10 +41,7 @@ class Selection(nn.Module, ABC):
         self.query_size, self.heads = query_size, heads
 
     def init_state(self, values: Tensor) -> Tensor | None:
-        """The state of one query, `(*lead, 1)`, before its first reading of values `(*lead, K, Dv)`.
-
-        A search keeps it for each hypothesis, as every other state. None: the selection has no state.
-        """
+        """The state `(*lead, 1)` of a query before it reads values `(*lead, K, Dv)`; None if it has none."""
         return None
 
     @abstractmethod
@@ -58,18 +54,18 @@ class Selection(nn.Module, ABC):
             scores: `(*lead, Q, K)`.
             query: `(*lead, Q, Dq)`.
             keep_mask: boolean, broadcastable to the scores, True = may attend; None = all may.
-            state: `init_state`, or what the previous call returned as its state; None: the queries are all
-                steps of one sequence, from its first on.
+            state: `init_state`, or the state that the previous call returned; None: the queries are all steps
+                of one sequence, from its first on.
         """
 
 
 class Soft(Selection):
     """Soft and global: `α_i = exp(e_i/τ) / Σ_j exp(e_j/τ)` (Bahdanau et al. 2015, eq. 6).
 
-    Reads a little of everything: differentiable throughout, so it learns by plain backpropagation.
+    Every key has a weight, so it is differentiable and learns by backpropagation.
 
     Fails: never reads exactly one key; over many keys the small weights add up (the longer the source, the
-    flatter the reading, unless scores grow), and every step costs all K keys. `reverse`: solved.
+    flatter the weights, unless scores grow), and every step costs all K keys. `reverse`: solved.
 
     Args:
         query_size: Dq, not used.
@@ -91,23 +87,23 @@ class Soft(Selection):
 class Hard(Selection):
     """Hard: one key at a time, `i ~ Categorical(softmax(e))` (Xu et al. 2015, section 4.1).
 
-    A sample cuts the gradient; the scores learn from `log_prob` alone, through REINFORCE. The values are
-    read undiluted, and at test one key is all that is looked at.
+    A sample has no gradient; the scores learn from `log_prob` alone, through REINFORCE. Each query reads one
+    key, at test too.
 
-    Fails: the gradient estimate is noisy and grows noisier with every sampled step, so it needs a baseline,
-    more steps than `Soft`, and an entropy bonus against settling on one key too early. `reverse`: solved,
-    when the baseline knows the state.
+    Fails: the variance of the gradient grows with every sampled step, so it needs a baseline, more steps than
+    `Soft`, and an entropy bonus against an early collapse onto one key. `reverse`: solved, when the baseline
+    depends on the state.
 
     Args:
         query_size: Dq, not used.
         heads: not used.
-        sample_at_test: True samples in eval mode as well; False takes the likeliest key.
-        soft_share: in training each query reads the expectation, `softmax(e)` itself, with this probability
-            (0.5 in the paper, which draws for each image). The scores learn through such a reading as with
-            `Soft`, and by no reward: it was no choice, so its log-probability is 0.
+        sample_at_test: True samples in eval mode as well; False takes the most probable key.
+        soft_share: the probability with which a query in training uses the weights `softmax(e)` instead of a
+            sample (0.5 in the paper, which draws for each image). The scores then learn as with `Soft`, and
+            the log-probability is 0.
 
     Raises:
-        ValueError: if soft_share is no probability below 1.
+        ValueError: if soft_share is not in [0, 1).
     """
 
     samples: ClassVar[bool] = True
@@ -134,10 +130,10 @@ class Hard(Selection):
             return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
         log_probabilities = masked_log_softmax(scores, keep_mask)
         probabilities = _keep(log_probabilities.exp(), keep_mask)
-        # The largest of log p_i + Gumbel noise is a sample of p: no sync, and no error for an empty row.
+        # The argmax of log p_i + Gumbel noise is a sample of p: no synchronisation, no error for empty rows.
         noisy = log_probabilities.detach() + gumbel_like(log_probabilities)
         weights = _one_hot(noisy, keep_mask)
-        # Sums of products, not look-ups: rows without a key have weights and probabilities 0, hence 0 here.
+        # Sums of products, so that rows without a key, where weights and probabilities are 0, get 0.
         log_prob = (weights * log_probabilities).sum(-1)
         if self.training and self.soft_share:
             soft = uniform(weights.shape[:-1], weights.device) < self.soft_share
@@ -154,12 +150,11 @@ class Hard(Selection):
 class GumbelHard(Selection):
     """Hard, straight-through: reads `argmax_i(e_i + g_i)`, g Gumbel noise (Jang et al. 2017, section 2.2).
 
-    That argmax is a sample of softmax(e). The backward pass pretends that `softmax((e + g)/τ)`, the soft
-    sample, had been read: no REINFORCE, little variance, but a biased gradient. In eval mode: argmax without
-    noise.
+    That argmax is a sample of softmax(e). The backward pass takes the gradient of `softmax((e + g)/τ)`
+    instead: no REINFORCE, little variance, but a biased gradient. In eval mode: argmax without noise.
 
-    Fails: a high τ makes the pretence coarse (bias), a low one makes the gradient vanish or explode
-    (variance); and unlike REINFORCE it needs a loss that is differentiable in the reading. `reverse`: solved.
+    Fails: a high τ increases the bias, a low one makes the gradient vanish or explode; and unlike REINFORCE
+    it needs a loss that is differentiable in the context. `reverse`: solved.
 
     Args:
         query_size: Dq, not used.
@@ -188,14 +183,14 @@ class GumbelHard(Selection):
 class LocalMonotonic(Selection):
     """Local, monotonic: softmax over `[p_t - D, p_t + D]`, `p_t = t` (Luong et al. 2015, section 3.2).
 
-    Step t reads around position t, both counted from 0. Nothing is learned about where to look.
+    Step t reads around position t, both counted from 0; the position is not learned.
 
-    Fails: wherever source and target are not in step: languages of different word order, any change of
-    length. A step more than D beyond the last key reads zeros. `copy`: solved; `reverse`: not, unless the
-    window spans the source (the first of S words is written last, so D >= S - 1).
+    Fails: wherever source and target positions do not correspond: another word order, another length. A step
+    more than D beyond the last key reads zeros. `copy`: solved; `reverse`: not, unless the window spans the
+    source (the first of S words is written last, so D >= S - 1).
 
-    The state is `(*lead, Q)` int64: the step at which each query stands. Without one the queries are the
-    steps 0 ... Q-1 of one target; hypotheses, which stand at one step together, come with `init_state`.
+    The state is `(*lead, Q)` int64, the step of each query. Without one the queries are the steps 0 ... Q-1
+    of one target; hypotheses, which are all at one step, come with `init_state`.
 
     Args:
         query_size: Dq, not used.
@@ -218,7 +213,7 @@ class LocalMonotonic(Selection):
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
     ) -> Selected:
-        """See `Selection`; the state in the result is the one given, plus 1."""
+        """See `Selection`; the returned state is the given one plus 1."""
         if state is None:
             state = torch.arange(scores.shape[-2], device=scores.device).expand(scores.shape[:-1])
         distance = torch.arange(scores.shape[-1], device=scores.device) - state.unsqueeze(-1)
@@ -230,13 +225,13 @@ class LocalMonotonic(Selection):
 class LocalPredictive(Selection):
     """Local, predictive: softmax around `p_t = S sigmoid(vᵀ tanh(W s))` (Luong et al. 2015, eq. 9-10).
 
-    The state predicts where to look; S is the number of keys (up to the last kept one), counted from 0. A
-    softmax over `[p_t - D, p_t + D]` is multiplied with the Gaussian `exp(-(i - p_t)²/2σ²)`, σ = D/2, and not
-    normalised again, so weights sum to at most 1, and p_t learns through the Gaussian alone.
+    The state predicts the position p_t; S is the number of keys (up to the last kept one), and positions
+    count from 0. A softmax over `[p_t - D, p_t + D]` is multiplied with the Gaussian `exp(-(i - p_t)²/2σ²)`,
+    σ = D/2, and not normalised again, so weights sum to at most 1, and p_t learns through the Gaussian alone.
 
-    Fails: only what lies in the window pulls p_t, so a wrong start far from the right key learns slowly; the
-    sigmoid saturates at both ends, where sentences begin and end; one window cannot read two places at once.
-    `reverse`: solved with a wide window, less surely with a narrow one.
+    Fails: only keys in the window give p_t a gradient, so a start far from the right key learns slowly; the
+    sigmoid saturates at both ends of a sentence; one window cannot read two distant keys. `reverse`: solved
+    with a wide window, less reliably with a narrow one.
 
     Args:
         query_size: Dq.
@@ -265,7 +260,7 @@ class LocalPredictive(Selection):
         size: int | Tensor = scores.shape[-1]
         if keep_mask is not None and size:
             size = torch.where(keep_mask, positions + 1, 0).amax(-1, keepdim=True)
-        # In float32 at least: bfloat16 knows no positions between 128 and 129.
+        # In float32 at least: bfloat16 has no number between 128 and 129.
         share = self.v(self.W(query).tanh()).to(at_least_float32(scores)).sigmoid()
         distance = positions - size * share
         inside = _keep_window(distance.detach(), self.window, keep_mask)
@@ -285,15 +280,15 @@ def _keep(weights: Tensor, keep_mask: Tensor | None) -> Tensor:
 
 
 def _keep_window(distance: Tensor, window: int, keep_mask: Tensor | None) -> Tensor:
-    inside = ~(distance.abs() > window)  # a place that is NaN is not outside: its weights shall be NaN
+    inside = ~(distance.abs() > window)  # so a position that is NaN is inside, and its weights are NaN
     return inside if keep_mask is None else inside & keep_mask
 
 
 def _one_hot(scores: Tensor, keep_mask: Tensor | None) -> Tensor:
     """One at each row's largest score, zero elsewhere and in rows that keep no key."""
     if not scores.shape[-1]:
-        return scores  # no key at all, and so no largest
+        return scores  # without a key there is no maximum
     largest, index = scores.detach().max(-1, keepdim=True)
     chosen = torch.arange(scores.shape[-1], device=scores.device) == index
-    # Clamping to [1, 1] gives 1, but leaves a NaN to be seen, as 0 * NaN does: an index would hide it.
+    # Clamping to [1, 1] gives 1 but keeps NaN, as multiplying by 0 does.
     return _keep(torch.where(chosen, largest.clamp(1, 1), largest * 0), keep_mask)

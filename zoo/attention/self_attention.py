@@ -1,4 +1,4 @@
-"""Attention of a sequence to itself: to all of it, to what stands before, or only to what is near."""
+"""Attention of a sequence to itself: full, causal, or within a window."""
 
 import torch
 from torch import Tensor, nn
@@ -12,25 +12,25 @@ from zoo.attention.shield import finite_rows
 from zoo.kernels import as_factor
 
 _SMALLEST_BLOCK = 32
-"""Queries that share one slice of keys at the least: small ones are slow."""
+"""The fewest queries that share one slice of keys: small blocks are slow."""
 
 
 class SelfAttention(nn.Module):
     """Every position is a query, a key and a value (Vaswani et al. 2017, section 3.2.3).
 
-    With a window of r it is the restricted self-attention of section 4, for sequences of any length: blocks
-    of neighbouring queries read one slice of keys each, so time and memory grow with N r instead of N². The
-    paper's neighbourhood "of size r" has r/2 positions to either side, this one r.
+    With a window of r it is the restricted self-attention of section 4: blocks of neighbouring queries read
+    one slice of keys each, so time and memory grow with N r instead of N². The paper's neighbourhood "of size
+    r" has r/2 positions to either side, this one r.
 
     Args:
         attention: of queries, keys and values of one size.
-        causal: a position sees itself and those before it, as a decoder's must.
+        causal: whether a position sees only itself and those before it, as in a decoder.
         window: r >= 1; a position sees itself and the r nearest to either side (the r before it where
             causal). None: all of them.
 
     Raises:
         ValueError: if the sizes of the attention differ, the window is too small, or score or selection
-            counts positions, which a window does not know.
+            depends on positions, which slices change.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class SelfAttention(nn.Module):
         Args:
             inputs: `(*lead, N, D)`.
             keep_mask: boolean, `(*lead, N)`, True = may be attended to; None = all may.
-            weights: False may leave them None, which is faster.
+            weights: False may leave the weights None, which is faster.
 
         Returns:
             The context `(*lead, N, D)`, and weights `(*lead, h, N, N)`.
@@ -80,7 +80,7 @@ class SelfAttention(nn.Module):
         """The empty memory before the first step, for inputs like `(*lead, 1, D)`.
 
         Raises:
-            ValueError: positions see those behind them, or the selection has a state of its own.
+            ValueError: the attention is not causal, or the selection has a state of its own.
         """
         if not self.causal:
             raise ValueError("a step sees nothing ahead: SelfAttention needs causal=True")
@@ -91,10 +91,10 @@ class SelfAttention(nn.Module):
         return memory
 
     def step(self, inputs: Tensor, memory: Memory) -> tuple[Attended, Memory]:
-        """One more position `(*lead, 1, D)`, which sees those of the memory and itself.
+        """Appends one position `(*lead, 1, D)`, which sees the memory and itself.
 
         Returns:
-            What it read, with weights where no fused kernel is the faster one, and the memory with it.
+            Its reading, with weights unless a fused kernel is faster, and the longer memory.
         """
         memory = self.attention.extend(memory, inputs)
         near = memory
@@ -105,10 +105,10 @@ class SelfAttention(nn.Module):
         return self.attention.join(self.attention.read(query, near, None, weights=False), None), memory
 
     def _near(self, inputs: Tensor, keep_mask: Tensor | None, window: int, *, weights: bool) -> Attended:
-        """What every position reads of its window."""
-        harmless = finite_rows(inputs)
-        kept = torch.ones_like(harmless) if keep_mask is None else keep_mask
-        memory = self.attention.prepare(torch.where((harmless & kept).unsqueeze(-1), inputs, 0.0))
+        """Every position reads its window."""
+        finite = finite_rows(inputs)
+        kept = torch.ones_like(finite) if keep_mask is None else keep_mask
+        memory = self.attention.prepare(torch.where((finite & kept).unsqueeze(-1), inputs, 0.0))
         query = self.attention.project_query(inputs, first=0)
         read = None
         if not weights and can_flex(self.attention.attention, inputs.device):
@@ -117,7 +117,7 @@ class SelfAttention(nn.Module):
             )
         if read is None:
             read = self._slice_by_slice(query, memory, kept, window, weights=weights)
-        return self.attention.join(read, self._any_near(kept & ~harmless, window))
+        return self.attention.join(read, self._any_near(kept & ~finite, window))
 
     def _slice_by_slice(
         self, query: Tensor, memory: Memory, kept: Tensor, window: int, *, weights: bool
@@ -126,7 +126,7 @@ class SelfAttention(nn.Module):
         size, ahead = query.shape[-2], 0 if self.causal else window
         block = max(window, _SMALLEST_BLOCK)
         blocks = -(-size // block)
-        before, behind = window, blocks * block - size + ahead  # the first block, and the last
+        before, behind = window, blocks * block - size + ahead  # padding of the sequence
 
         def slices(rows: Tensor) -> Tensor:
             """`(*lead, h, N, A)` to `(*lead, blocks, h, keys, A)`."""
@@ -139,7 +139,7 @@ class SelfAttention(nn.Module):
 
         place = torch.arange(window + block + ahead, device=query.device)
         own = torch.arange(block, device=query.device)[:, None]
-        # What is neither padding nor beyond the ends, and near: (*lead, blocks, 1, block, keys)
+        # Kept keys within the window: (*lead, blocks, 1, block, keys)
         mask = slices(kept[..., None, :, None])[..., 0].unsqueeze(-2)
         mask = mask & (place >= own) & (place <= own + window + ahead)
         heads = pad(query, (0, 0, 0, blocks * block - size)).unflatten(-2, (blocks, block)).movedim(-3, -4)
@@ -165,7 +165,7 @@ class SelfAttention(nn.Module):
         )
 
     def _any_near(self, flags: Tensor, window: int) -> Tensor:
-        """Which positions see a flag `(*lead, N)` in their window."""
+        """Whether each position has a flag `(*lead, N)` in its window."""
         size, ahead = flags.shape[-1], 0 if self.causal else window
         count = pad(flags.cumsum(-1), (1, 0))
         position = torch.arange(size, device=flags.device)

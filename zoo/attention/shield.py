@@ -1,7 +1,7 @@
-"""What may not be read changes nothing: neither outputs nor gradients, whatever it holds.
+"""Masked keys and values change neither outputs nor gradients, whatever they hold.
 
-`0 * NaN` is NaN, in gradients too, so a weight of zero keeps nothing out. Zeros take the place of what could
-do harm before anything is computed with it.
+`0 * NaN` is NaN, in gradients too, so a weight of zero does not suffice. Zeros replace masked and non-finite
+keys and values before anything is computed with them.
 """
 
 import math
@@ -15,58 +15,53 @@ from zoo.attention.memory import Attended, Memory
 def shield(
     keys: Tensor, values: Tensor | None, keep_mask: Tensor | None
 ) -> tuple[Tensor, Tensor | None, Tensor | None]:
-    """Keys and values with zeros for what some query must not notice.
+    """Replaces keys and values by zeros where no query may read them.
 
-    That is what no query may read. With a mask for each query it is also what is not finite: `propagate_nan`
-    sets the outputs of those who may read it.
+    With a mask for each query it also replaces those that are not finite: `propagate_nan` sets the outputs of
+    the queries that may read them.
 
     Args:
         keys: `(*lead, K, Dk)`.
-        values: `(*lead, K, Dv)`; None: the keys are read (one tensor then stays one).
+        values: `(*lead, K, Dv)`; None: the keys, as one tensor.
         keep_mask: boolean, broadcastable to `(*lead, Q, K)`; None = all may be read.
 
     Returns:
-        Keys, values and `Memory.broken`.
+        Keys, values and `Memory.nonfinite`.
     """
     if keep_mask is None:
         return keys, values, None
-    harmless, broken = keep_mask.any(-2), None
+    readable, nonfinite = keep_mask.any(-2), None
     if keep_mask.shape[-2] > 1:
         finite = finite_rows(keys) if values is None else finite_rows(keys) & finite_rows(values)
-        harmless, broken = harmless & finite, ~finite
-    harmless = harmless.unsqueeze(-1)
-    return (
-        torch.where(harmless, keys, 0.0),
-        None if values is None else torch.where(harmless, values, 0.0),
-        broken,
-    )
+        readable, nonfinite = readable & finite, ~finite
+    readable = readable.unsqueeze(-1)
+    values = None if values is None else torch.where(readable, values, 0.0)
+    return torch.where(readable, keys, 0.0), values, nonfinite
 
 
 def finite_rows(tensor: Tensor) -> Tensor:
-    """`(*lead, N)`: whether all of a row of `(*lead, N, D)` is finite.
-
-    The largest magnitude tells; the sum would not, since that of finite numbers may be infinite.
-    """
+    """`(*lead, N)`: whether every number in a row of `(*lead, N, D)` is finite."""
+    # The largest magnitude, not the sum, which may be infinite for finite numbers.
     largest: Tensor = torch.linalg.vector_norm(tensor.detach(), math.inf, -1)
     return largest < math.inf  # NaN is not
 
 
 def nan_queries(memory: Memory, *, causal: bool = False) -> Tensor | None:
-    """`(*lead, Q)`: which queries may attend to what is broken; None: nothing is.
+    """`(*lead, Q)`: the queries that may attend to a non-finite key or value; None: there is none.
 
     Args:
         memory: with its mask.
-        causal: whether that is `causal_mask(Q, Q)`.
+        causal: whether the mask is `causal_mask(Q, Q)`.
     """
-    if memory.broken is None or memory.keep_mask is None:
+    if memory.nonfinite is None or memory.keep_mask is None:
         return None
     if causal:
-        return memory.broken.cumsum(-1) > 0
-    return (memory.keep_mask & memory.broken.unsqueeze(-2)).any(-1)
+        return memory.nonfinite.cumsum(-1) > 0
+    return (memory.keep_mask & memory.nonfinite.unsqueeze(-2)).any(-1)
 
 
 def propagate_nan(attended: Attended, queries: Tensor | None) -> Attended:
-    """NaN for everything that some `queries (*lead, Q)` read; None: for nothing."""
+    """Sets everything that `queries (*lead, Q)` read to NaN; None: no query."""
     if queries is None:
         return attended
 

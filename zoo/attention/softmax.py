@@ -1,7 +1,7 @@
-"""Softmax over the keys that may be attended to: the one rule for every selection, mask and precision.
+"""Softmax over the keys that may be attended to: one rule for every selection, mask and precision.
 
-The weights of a row are what `torch.softmax` makes of its kept scores alone, in float32 (float64 for float64
-scores), as if the masked keys were not there. All else follows from that:
+The weights of a row are `torch.softmax` of its kept scores alone, in float32 (float64 for float64 scores), as
+if the masked keys were not there. It follows:
 
 | a row | its weights | gradients of its scores |
 | --- | --- | --- |
@@ -11,12 +11,12 @@ scores), as if the masked keys were not there. All else follows from that:
 | has finite scores, be they the smallest or largest of the dtype | finite, sum to one | finite |
 | keeps only scores of minus infinity, or one that is NaN or plus infinity | NaN at kept keys | NaN there |
 
-Half-precision scores are turned into float32 first, before a temperature divides them: float16 ends at
-65,504, and a bfloat16's eight bits cannot tell 0.501 from 0.5. What float32 cannot hold is infinite.
+Half-precision scores become float32 before a temperature divides them: float16 ends at 65,504, and
+bfloat16's eight bits cannot tell 0.501 from 0.5. Numbers beyond float32 are infinite.
 
-Fused kernels (`zoo.attention.fused`, `zoo.attention.flexible`) follow the rule but for one row: of nothing
-but minus infinities they read zeros. To find such a row would take the scores that they never write. (Tested
-with those of a CPU; those of a GPU may round scores near the end of float32 to infinity.)
+Fused kernels (`zoo.attention.fused`, `zoo.attention.flexible`) follow the rule with one exception: a row
+that keeps only minus infinities reads zeros, since they never store the scores that would reveal it. (Tested
+on a CPU; on a GPU they may round scores near the end of float32 to infinity.)
 """
 
 import math
@@ -27,11 +27,11 @@ from torch import Tensor
 from zoo.kernels.precision import at_least_float32
 
 _IMPOSSIBLE = -1000.0
-"""The smallest logarithm of a probability: that of a lower one is 0 in float64, too."""
+"""The smallest log-probability: a lower one is probability 0 in float64, too."""
 
 
 def masked_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
-    """Weights that sum to one over the kept keys: `exp(e_i) / sum_j exp(e_j)`; the rule stands above.
+    """Weights that sum to one over the kept keys, `exp(e_i) / sum_j exp(e_j)`, by the rule of this module.
 
     Args:
         scores: `(*lead, Q, K)`.
@@ -47,10 +47,10 @@ def masked_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
 
 
 def masked_log_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tensor:
-    """Logarithms of `masked_softmax`; -1000 stands for all that are smaller, as those of masked keys.
+    """Logarithms of `masked_softmax`, at least -1000, also for masked keys.
 
-    So the product with a weight of zero is zero and not NaN, whatever gradient comes back to it. A row that
-    keeps no key holds the uniform distribution: only the caller knows what it should mean.
+    So their product with a weight of zero is zero, never NaN, in gradients too. A row that keeps no key holds
+    the uniform distribution.
     """
     if keep_mask is not None:
         scores = kept(scores, keep_mask)
@@ -63,10 +63,10 @@ def divided(scores: Tensor, temperature: float) -> Tensor:
 
 
 def kept(scores: Tensor, keep_mask: Tensor) -> Tensor:
-    """Scores whose softmax over all keys is that over the kept ones: minus infinity stands for masked ones.
+    """Scores with minus infinity for masked keys, so that a softmax ignores them.
 
-    A row that keeps none is zeros instead: of minus infinities alone a softmax is 0/0, in the
-    backward pass too, where torch's anomaly detection would find it.
+    A row that keeps no key becomes zeros: the softmax of minus infinities alone is 0/0, in the backward pass
+    too.
     """
     masked = torch.where(keep_mask.any(-1, keepdim=True), -math.inf, 0.0).to(scores.dtype)
     return torch.where(keep_mask, scores, masked)

@@ -1,7 +1,7 @@
 """Names of classes that have moved.
 
-Configurations and checkpoints of earlier runs keep the names of their time, so those load, resume and compare
-as before. `config_hash` is computed over the first name of each class, so results stay in their groups.
+Configurations and checkpoints of earlier runs keep their names, and load, resume and compare as before.
+`config_hash` is computed over the first name of each class, so results stay in their groups.
 """
 
 from collections.abc import Callable
@@ -52,7 +52,7 @@ _MODULES = {
     "zoo.runs.wandb": "zoo.loggers.wandb",
     "zoo.tasks.schedules": "zoo.training.schedules",
 }
-"""Module by module."""
+"""Modules, by their first name."""
 
 _CLASSES = {
     "zoo.callbacks.AlignmentFigures": "zoo.tasks.translation.alignment_figures.AlignmentFigures",
@@ -63,19 +63,19 @@ _CLASSES = {
     "zoo.callbacks.Heartbeat": "zoo.runs.heartbeat.Heartbeat",
     "zoo.callbacks.SampleTable": "zoo.tasks.translation.sample_table.SampleTable",
 }
-"""Classes that left the others of their module."""
+"""Classes that moved apart from their module, by their first name."""
 
 _FIRST_MODULES = {now: first for first, now in _MODULES.items()}
 _FIRST_CLASSES = {now: first for first, now in _CLASSES.items()}
 
 
 def with_current_names(config: Any) -> Any:
-    """A copy of a configuration whose every `_target_` is where that class is now."""
+    """A copy of a configuration with the current name in every `_target_`."""
     return _renamed(config, lambda target: _moved(target, _CLASSES, _MODULES))
 
 
 def with_first_names(config: Any) -> Any:
-    """A copy of a configuration whose every `_target_` is the first name that this class ever had."""
+    """A copy of a configuration with the class's first name in every `_target_`."""
     return _renamed(config, lambda target: _moved(target, _FIRST_CLASSES, _FIRST_MODULES))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 
 def find_checkout(given: Path | None = None) -> Path | None:
-    """The given folder, or the nearest from the current one upward, if it is a checkout."""
+    """The given folder if it is a checkout; by default the nearest from the current one upward."""
     here = Path.cwd()
     for folder in [here, *here.parents] if given is None else [given]:
         if (folder / "conf").is_dir() and (folder / "train.py").is_file():
@@ -13,11 +13,7 @@ def find_checkout(given: Path | None = None) -> Path | None:
 
 
 def require_checkout(given: Path | None = None) -> Path:
-    """The same, or an error.
-
-    Raises:
-        ValueError: there is none; the message says where it was looked for.
-    """
+    """`find_checkout`, or ValueError with the folders that were searched."""
     found = find_checkout(given)
     if found is None:
         where = f"in {given}" if given else f"in {Path.cwd()} or above: name one with --project"

@@ -1,13 +1,9 @@
-"""Packages that not every installation has."""
+"""Optional packages."""
 
 from importlib.util import find_spec
 
 
 def require_tensorboard() -> None:
-    """Says how TensorBoard is installed, where it is not.
-
-    Raises:
-        ValueError: it is not.
-    """
+    """Raises ValueError, with the command that installs it, if TensorBoard is missing."""
     if find_spec("tensorboard") is None:
         raise ValueError("TensorBoard is not installed: pip install 'attention-zoo[tensorboard]'")

@@ -1,19 +1,18 @@
-"""A nested configuration as one level of names and values."""
+"""A nested configuration as pairs of full keys and values."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 
 def flat(node: Any, separator: str, key: str = "") -> Iterator[tuple[str, Any]]:
-    """Every value by its full key; a part to build by the name of its class, above its arguments.
+    """Yields every full key with its value, except None.
+
+    A part with a `_target_` yields the name of its class under its own key, then its arguments.
 
     Args:
         node: plain containers; lists and empty mappings are values.
-        separator: between the names that make a key.
-        key: the node's own.
-
-    Yields:
-        Keys and values, without those that are None.
+        separator: joins the names of a key.
+        key: of the node itself.
     """
     if isinstance(node, Mapping) and node:
         for name, value in node.items():

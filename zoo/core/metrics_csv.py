@@ -11,10 +11,10 @@ COLUMNS = ("step", "name", "value")
 
 
 def rewind(path: Path, size: int) -> None:
-    """Goes back to an earlier state of metrics.csv; what was logged since moves to metrics.discarded.csv.
+    """Cuts metrics.csv to an earlier size; the rows behind it move to metrics.discarded.csv.
 
     Args:
-        path: metrics.csv; when it is missing, there is nothing to do.
+        path: metrics.csv; nothing happens if it is missing.
         size: bytes to keep.
     """
     if not path.exists() or path.stat().st_size <= size:
@@ -41,7 +41,7 @@ class Value(NamedTuple):
 
 
 def read_metrics(path: Path) -> Iterator[Value]:
-    """Reads metrics.csv; a last row without its line end was cut by a kill and is none.
+    """Reads metrics.csv; a last row without its line end, cut off by a kill, is skipped.
 
     Raises:
         ValueError: a row is not `step,name,value`; the message names its line.

@@ -7,9 +7,9 @@ _LONGEST = 12
 
 
 def readable(value: float) -> str:
-    """Four digits of a number, at most four places, without an exponent as long as that can be read.
+    """A number with four significant digits, at most four decimals, and no exponent below 12 characters.
 
-    A share of 7e-10 is 0.0000 to a reader; results.json and metrics.csv have all digits.
+    A share of 7e-10 is 0.0000; results.json and metrics.csv have all digits.
     """
     if 0 < abs(value) < _SMALL:
         return f"{value:z.4f}"

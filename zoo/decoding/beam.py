@@ -9,7 +9,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from zoo.decoding.checks import check_start, check_step
-from zoo.decoding.step import Hypothesis, StepFn
+from zoo.decoding.step import Hypothesis, Search, StepFn
 from zoo.decoding.top import top
 from zoo.decoding.trace import Ends, Trace
 from zoo.decoding.tree import take_hypotheses, take_sentences
@@ -28,17 +28,17 @@ def length_penalty(length: _Length, alpha: float) -> Any:
 
 
 _LARGEST = 1000
-"""Hypotheses of a sentence; each holds scores of the whole vocabulary."""
+"""The largest beam: each hypothesis holds scores of the whole vocabulary."""
 
 
-class Beam:
+class Beam(Search):
     """Keeps the `beam_size` most probable open hypotheses of every sentence.
 
     At each step the `beam_size` best continuations are kept. Those that end in EOS are finished and compete
     by log-probability over length penalty; the others are continued. A sentence is done when no open
-    hypothesis, continued to the length limit at no further cost, could enter its `n_best`: the result is
-    therefore the same for any `n_best`, only cut elsewhere. With `beam_size=1` this is greedy decoding. Among
-    equals the earlier hypothesis comes first, then the lower token id.
+    hypothesis, continued to the length limit with probability 1, could enter its `n_best`: so a smaller
+    `n_best` gives the first hypotheses of a larger one. With `beam_size=1` this is greedy decoding. Ties go
+    to the earlier hypothesis, then to the lower token id.
 
     Args:
         beam_size: hypotheses kept per sentence.
@@ -74,20 +74,9 @@ class Beam:
         forbidden: Sequence[int],
         maximum_length: Tensor,
     ) -> list[list[Hypothesis]]:
-        """Decodes a batch.
+        """See `Search`: `n_best` hypotheses per sentence, fewer only where fewer have a probability above 0.
 
-        Args:
-            step: the model, in evaluation mode.
-            state: tensors `(B, 1, ...)`.
-            memory: tensors `(B, ...)`; given to every step as it is, for any number of hypotheses.
-            bos: the token fed to the first step.
-            eos: the token that ends a hypothesis.
-            forbidden: tokens that no hypothesis contains.
-            maximum_length: `(B,)` on the model's device, most tokens per hypothesis, EOS included.
-
-        Returns:
-            For each sentence `n_best` hypotheses (fewer only where fewer have a probability above zero):
-            finished ones best first, then, where too few finished, the best that the length limit cut off.
+        Where too few finished, the best that the length limit cut off follow.
         """
         check_start(state, memory, maximum_length)
         batch, device = len(maximum_length), maximum_length.device
@@ -148,8 +137,8 @@ class Beam:
             open_log_prob: `(R, W)` of the hypotheses so far; -inf = not open.
             never: `(F,)` forbidden tokens.
         """
-        # The best of a sentence are among the best of each hypothesis. Looking at F more than needed and
-        # dropping forbidden ones from this short list leaves the wide (R, W, V) tensor untouched.
+        # The best of a sentence are among the best of each hypothesis. Forbidden tokens are dropped from a
+        # list that is F longer than needed, so the wide (R, W, V) tensor is not copied.
         shortlist = min(self.beam_size + len(never), log_probs.shape[-1])
         values, ids = top(log_probs.float(), shortlist)
         values = values.masked_fill(torch.isin(ids, never) | values.isnan(), float("-inf"))
@@ -170,12 +159,12 @@ def _no_ends(batch: int, count: int, device: torch.device) -> Ends:
 
 
 def _best(ends: Ends, count: int) -> Ends:
-    """The `count` highest scores of each sentence; among equals the one that stands first."""
+    """The `count` highest scores of each sentence; ties go to the first."""
     return ends.take(ends.score.argsort(dim=1, descending=True, stable=True)[:, :count])
 
 
 def _finished_first(finished: Ends, cut_off: Ends, count: int) -> tuple[Ends, Tensor]:
-    """The first `count` of the finished hypotheses followed by those cut off, skipping the places of none."""
+    """The first `count` of the finished hypotheses followed by those cut off, without empty places."""
     both = finished.beside(cut_off)
     is_finished = torch.arange(both.score.shape[1], device=both.score.device) < finished.score.shape[1]
     columns = (both.score == float("-inf")).to(torch.uint8).argsort(dim=1, stable=True)[:, :count]

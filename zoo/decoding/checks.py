@@ -1,4 +1,4 @@
-"""What every search checks before and while it runs, so that a model's mistake is named where it is made."""
+"""Checks of a model's state, memory and steps in every search."""
 
 from typing import Any
 

@@ -6,16 +6,16 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from zoo.decoding.step import Hypothesis, StepFn
+from zoo.decoding.step import Hypothesis, Search, StepFn
 from zoo.decoding.unroll import unroll
 from zoo.kernels.precision import at_least_float32
 
 
 def filtered(log_probs: Tensor, *, temperature: float, top_k: int | None, top_p: float | None) -> Tensor:
-    """The distribution that is sampled from.
+    """The distribution to sample from: temperature first, then top-k, then the nucleus of the rest.
 
-    Temperature comes first, then top-k, then the nucleus among what top-k left. Tokens exactly as probable as
-    the last one kept are kept too, so the result does not depend on the order of the vocabulary.
+    Tokens exactly as probable as the last one kept are kept too, so the result does not depend on the order
+    of the vocabulary.
 
     Args:
         log_probs: `(..., V)`; -inf where a token is impossible.
@@ -34,7 +34,7 @@ def filtered(log_probs: Tensor, *, temperature: float, top_k: int | None, top_p:
     if top_p is None:
         return probabilities
     descending = probabilities.sort(dim=-1, descending=True).values
-    before = descending.cumsum(dim=-1) - descending  # the mass of all that is more probable
+    before = descending.cumsum(dim=-1) - descending  # the mass of all more probable tokens
     least = descending.masked_fill(before >= top_p, float("inf")).amin(dim=-1, keepdim=True)
     kept = probabilities.masked_fill(probabilities < least, 0.0)
     return kept / kept.sum(dim=-1, keepdim=True)
@@ -56,13 +56,13 @@ def draw(probabilities: Tensor, uniform: Tensor) -> Tensor:
     return tokens.clamp(max=probabilities.shape[-1] - 1)
 
 
-class Sample:
+class Sample(Search):
     """Draws sentences from the model's distribution.
 
-    What is drawn for a sentence depends on the sentence and the seed alone, not on the batch that it is in:
-    in every call each step draws one uniform number per sample, and all sentences use the same numbers. Every
-    sentence is thus sampled from the right distribution, but two sentences are not independent of each other
-    (equal ones get equal samples). For independent samples of one sentence, ask for more `samples`.
+    The samples of a sentence depend on the sentence and the seed alone, not on its batch: each step draws one
+    uniform number per sample, and all sentences use the same numbers. So every sample has the right
+    distribution, but the samples of two sentences are not independent (those of equal ones are equal). For
+    independent samples of one sentence, increase `samples`.
 
     Args:
         temperature: divides the log-probabilities, above 0; below 1 sharpens.
@@ -110,20 +110,9 @@ class Sample:
         forbidden: Sequence[int],
         maximum_length: Tensor,
     ) -> list[list[Hypothesis]]:
-        """Draws `samples` sentences for each input.
+        """See `Search`: `samples` hypotheses per sentence.
 
-        Args:
-            step: the model, in evaluation mode.
-            state: tensors `(B, 1, ...)`.
-            memory: tensors `(B, ...)`.
-            bos: the token fed to the first step.
-            eos: the token that ends a sentence.
-            forbidden: tokens that are never drawn.
-            maximum_length: `(B,)` on the model's device, most tokens per sentence, EOS included.
-
-        Returns:
-            For each input its samples, finished ones first, then by score. The score is the log-probability
-            under the model itself, without temperature and filters.
+        Scores are log-probabilities under the model itself, without temperature and filters.
         """
         # on the CPU, so that every device draws the same
         generator = torch.Generator().manual_seed(self.seed)

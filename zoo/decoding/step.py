@@ -1,6 +1,7 @@
-"""The one interface between a model and a search."""
+"""The interface between a model and a search."""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from torch import Tensor
@@ -21,7 +22,7 @@ class Step(NamedTuple):
 
 
 StepFn = Callable[[Tensor, Any, Any], Step]
-"""`(tokens (B, W) int64, state, memory) -> Step`; memory's tensors are `(B, ...)`."""
+"""`(tokens (B, W) int64, state, memory) -> Step`; the memory's tensors are `(B, ...)`."""
 
 
 class Hypothesis(NamedTuple):
@@ -29,10 +30,10 @@ class Hypothesis(NamedTuple):
 
     Attributes:
         ids: tokens without BOS; ends in EOS when `finished`.
-        score: what the search ranked by: log-probability over the length penalty.
+        score: the search's ranking: log-probability over the length penalty.
         log_prob: sum of the tokens' log-probabilities.
         finished: False when the length limit cut it off.
-        weights: `(len(ids), K)` attention weights on the CPU, or None when the model gives none.
+        weights: `(len(ids), K)` attention weights on the CPU; None of a model without any.
     """
 
     ids: list[int]
@@ -40,3 +41,34 @@ class Hypothesis(NamedTuple):
     log_prob: float
     finished: bool
     weights: Tensor | None = None
+
+
+class Search(ABC):
+    """Decodes a batch of sentences with any model."""
+
+    @abstractmethod
+    def __call__(
+        self,
+        step: StepFn,
+        state: Any,
+        memory: Any,
+        *,
+        bos: int,
+        eos: int,
+        forbidden: Sequence[int],
+        maximum_length: Tensor,
+    ) -> list[list[Hypothesis]]:
+        """Decodes a batch.
+
+        Args:
+            step: the model, in evaluation mode.
+            state: tensors `(B, 1, ...)`.
+            memory: tensors `(B, ...)`, which every step gets unchanged, for any number of hypotheses.
+            bos: the token fed to the first step.
+            eos: the token that ends a hypothesis.
+            forbidden: tokens that no hypothesis contains.
+            maximum_length: `(B,)` on the model's device, most tokens per hypothesis, EOS included.
+
+        Returns:
+            For each sentence its hypotheses, finished ones first, then by score.
+        """

@@ -1,4 +1,4 @@
-"""The most probable tokens of a wide vocabulary, which is most of what a beam costs outside the model."""
+"""The most probable tokens of a large vocabulary, most of the cost of a beam outside the model."""
 
 import torch
 from torch import Tensor
@@ -7,17 +7,17 @@ _CHUNK = 64  # measured: 32 to 128 differ little
 
 
 def top(log_probs: Tensor, count: int) -> tuple[Tensor, Tensor]:
-    """What `log_probs.topk(count)` gives, with ties in order of token ids, and faster on a CPU.
+    """`log_probs.topk(count)` with ties in order of token ids, and faster on a CPU.
 
-    The `count` first values lie in the `count` chunks of the vocabulary with the first maxima: one cheap pass
-    finds these, and only they are looked into.
+    The `count` highest values lie in the `count` chunks of the vocabulary with the highest maxima, so only
+    these chunks are sorted.
 
     Args:
         log_probs: `(..., V)` float32.
         count: at most V.
 
     Returns:
-        Values and token ids, `(..., count)` each, highest first, among equals the lowest id first.
+        Values and token ids, `(..., count)` each, highest first; ties go to the lower id.
     """
     values = log_probs
     ids = torch.arange(log_probs.shape[-1], device=log_probs.device).expand_as(log_probs)
@@ -29,7 +29,7 @@ def top(log_probs: Tensor, count: int) -> tuple[Tensor, Tensor]:
 
 
 def _promising(values: Tensor, count: int) -> Tensor:
-    """Ascending token ids of the `count` chunks with the first maxima, and of what fills no chunk."""
+    """Ascending token ids of the `count` chunks with the highest maxima, and of the last, partial chunk."""
     size, device = values.shape[-1], values.device
     whole = size - size % _CHUNK
     maxima = values[..., :whole].unflatten(-1, (-1, _CHUNK)).amax(dim=-1)
@@ -40,10 +40,10 @@ def _promising(values: Tensor, count: int) -> Tensor:
 
 
 def _first(values: Tensor, count: int) -> Tensor:
-    """Positions of the highest values; among equals the first (`topk` promises no order, nor which of them).
+    """Positions of the highest values; ties go to the first, which `topk` does not promise.
 
-    Both are ranked as one whole number: read as an integer, a float's bits grow with the float, or against it
-    when it is negative.
+    Value and position become one whole number: read as an integer, the bits of a positive float grow with it,
+    those of a negative one fall.
     """
     bits = (values + 0.0).view(torch.int32)  # + 0.0: no negative zero, which would rank below zero
     ascending = bits ^ ((bits >> 31) & 0x7FFFFFFF)  # `where` would take four times as long

@@ -1,4 +1,4 @@
-"""What a search remembers of its steps: tokens and pointers, read backwards once the winners are known."""
+"""The steps of a search as tokens and back-pointers, from which its results are read."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from zoo.decoding.step import Hypothesis
 
 
 class Ends(NamedTuple):
-    """Where hypotheses end, N for each sentence.
+    """The ends of hypotheses, N for each sentence.
 
     Attributes:
-        score: `(B, N)`, what hypotheses are ranked by; -inf = there is none.
+        score: `(B, N)`, the ranking; -inf = no hypothesis.
         log_prob: `(B, N)`, sum of the tokens' log-probabilities.
         position: `(B, N)` int64, `step * width + slot` of the last token; -1 = no token at all.
     """
@@ -35,10 +35,10 @@ class Ends(NamedTuple):
 
 
 class _Record(NamedTuple):
-    sentences: Tensor  # (R,) which sentences of the batch were still open
-    tokens: Tensor  # (R, W) what was chosen
-    parents: Tensor  # (R, W) which hypothesis of the step before each one continues
-    weights: Tensor | None  # (R, W before, K) what each parent attended to
+    sentences: Tensor  # (R,) the open sentences, by their place in the batch
+    tokens: Tensor  # (R, W) the chosen tokens
+    parents: Tensor  # (R, W) the hypotheses of the step before that they continue
+    weights: Tensor | None  # (R, W before, K) of each parent
 
 
 class Trace:
@@ -50,14 +50,7 @@ class Trace:
         self.steps: list[_Record] = []
 
     def add(self, sentences: Tensor, tokens: Tensor, parents: Tensor, weights: Tensor | None) -> None:
-        """Remembers one step.
-
-        Args:
-            sentences: `(R,)` int64, the sentences still in the search.
-            tokens: `(R, W)` int64, the tokens that this step chose.
-            parents: `(R, W)` int64, the hypothesis that each of them continues.
-            weights: `(R, W before the step, K)`, or None.
-        """
+        """Records one step; see `_Record` for the shapes."""
         self.steps.append(_Record(sentences, tokens, parents, weights))
 
     def hypotheses(self, ends: Ends, finished: Tensor) -> list[list[Hypothesis]]:
@@ -68,8 +61,8 @@ class Trace:
             finished: `(B, N)` boolean, True where the last token is EOS.
 
         Returns:
-            One list per sentence, never empty: a sentence for which nothing was possible (a step that gave
-            every token probability zero, or NaN) gets one unfinished hypothesis without tokens.
+            One list per sentence, never empty: where a step gave every token probability 0 or NaN, one
+            unfinished hypothesis without tokens.
         """
         ids, weights = self._read_back(ends.position)
         tokens = ids.tolist()
@@ -101,7 +94,7 @@ class Trace:
         maps: list[Tensor] = []
         for step in range(len(self.steps) - 1, -1, -1):
             sentences, tokens, parents, weights = self.steps[step]
-            # sentences that had left by this step read row 0; `last` keeps them from following it
+            # Sentences that had left by this step read row 0, and `last` makes them ignore it.
             row = torch.zeros(self.batch, dtype=torch.int64, device=position.device)
             row[sentences] = torch.arange(len(sentences), device=position.device)
             row = row[:, None]

@@ -1,4 +1,4 @@
-"""Indexing whole states and memories at once, whatever a model keeps in them.
+"""Indexing of whole states and memories.
 
 A tree is any nesting of tuples, named tuples, lists, dicts and None around tensors.
 """

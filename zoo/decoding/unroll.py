@@ -1,4 +1,4 @@
-"""Following one token per step, without a search: what greedy decoding and sampling share."""
+"""The loop of greedy decoding and sampling: one chosen token per step."""
 
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -30,19 +30,19 @@ def unroll(
 ) -> list[list[Hypothesis]]:
     """Feeds each chosen token back until EOS or the length limit, for `width` sequences per sentence.
 
-    A sentence leaves the batch once all its sequences have ended. A sequence that runs into a step where no
-    token is possible ends there, unfinished.
+    A sentence leaves the batch once all its sequences have ended. A sequence ends unfinished at a step where
+    every token has probability 0.
 
     Args:
         choose: picks the next tokens.
-        step: the model.
-        state: tensors `(B, 1, ...)`.
-        memory: tensors `(B, ...)`.
+        step: see `Search`, as for all that follow.
+        state: see there.
+        memory: see there.
         width: W, sequences per sentence, all starting from the same state.
-        bos: the token fed to the first step.
-        eos: the token that ends a sequence.
-        forbidden: tokens that are never chosen.
-        maximum_length: `(B,)`, most tokens per sequence, EOS included.
+        bos: see there.
+        eos: see there.
+        forbidden: see there.
+        maximum_length: see there.
 
     Returns:
         For each sentence its `width` sequences, best first: finished ones, then by log-probability.

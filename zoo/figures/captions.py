@@ -1,4 +1,4 @@
-"""What a captioner looked at: for each word that it wrote, its attention over the image."""
+"""The attention of a captioner over the image, word by word."""
 
 import math
 from collections.abc import Sequence

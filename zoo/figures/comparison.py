@@ -175,8 +175,8 @@ def quality_against_cost(
             label="far beyond this edge: values in the list",
         )
     if baseline is not None:
-        ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "color": _BASELINE, "clip_on": False}
-        axes.plot(*spots[ordered.index(baseline)], "o", label="baseline", **ring)
+        ring: dict[str, Any] = {"markersize": 11, "markerfacecolor": "none", "clip_on": False}
+        axes.plot(*spots[ordered.index(baseline)], "o", color=_BASELINE, label="baseline", **ring)
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0.2}
     axes.legend(ncols=3, frameon=False, fontsize=_LIST_FONT, **place)
     axes.set_xlim(axes.get_xlim())  # fixed before numbers and their lines are added

@@ -1,4 +1,4 @@
-"""What an agent looked at: its path over each image, and what its sensor saw at every step."""
+"""The path of an agent over each image, and its glimpses."""
 
 import math
 from collections.abc import Mapping, Sequence

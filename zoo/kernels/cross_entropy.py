@@ -1,4 +1,4 @@
-"""Cross-entropy of a linear layer, without ever holding tokens x vocabulary."""
+"""Cross-entropy of a linear layer, without storing scores of all tokens x vocabulary."""
 
 import warnings
 from collections.abc import Callable, Iterator
@@ -14,31 +14,31 @@ from zoo.kernels.precision import at_least_float32, autocast_dtype
 from zoo.kernels.transforms import transformed
 
 _ROWS_ON_A_CPU = 256
-"""Tokens whose scores are held at a time: those of a vocabulary of 10,000 then fit into a core's cache."""
+"""Tokens whose scores are stored at a time: with a vocabulary of 10,000 these fit into a core's cache."""
 
 _SCORES_ON_A_GPU = 2**27
-"""Scores that are held at a time, 256 MiB in half precision: large products keep a GPU busy."""
+"""Scores that are stored at a time, 256 MiB in half precision: large products keep a GPU busy."""
 
 
 def linear_cross_entropy(
     features: Tensor, output: nn.Linear, labels: Tensor, *, padding: int, label_smoothing: float = 0.0
 ) -> Tensor:
-    """The sum over tokens of `-log softmax(W f + b)` at their labels, with label smoothing as torch has it.
+    """The sum over tokens of `-log softmax(W f + b)` at their labels, with label smoothing as in torch.
 
-    Half of the time of a small translation model goes into its vocabulary: scores are written, exponentiated
-    and read again by the backward pass, which writes a gradient as large as they are. Here loss and gradient
-    are found together for some tokens at a time, on a CPU while their scores are in the cache. On a GPU one
-    kernel (`zoo.kernels.cross_entropy_rows`) turns scores into their gradient, in place.
+    The vocabulary takes half of a small translation model's time: scores are written, exponentiated and read
+    again by the backward pass, which writes a gradient of the same size. Here loss and gradient are computed
+    together for some tokens at a time, on a CPU while their scores are in the cache. On a GPU one kernel
+    (`zoo.kernels.cross_entropy_rows`) overwrites scores with their gradient.
 
-    Beside the gradients of features and weights it holds the scores of 256 tokens in float32 on a CPU, and at
-    most 2^27 scores in the precision of the product on a GPU.
+    Beside the gradients of features and weights it stores the scores of 256 tokens in float32 on a CPU, and
+    at most 2^27 scores in the precision of the product on a GPU.
 
     Args:
-        features: `(..., D)`; under autocast the products are done in its precision, the rest in float32.
-        output: `(V, D)` weights and perhaps `(V,)` biases.
+        features: `(..., D)`; under autocast the products have its precision, all else is float32.
+        output: `(V, D)` weights and optionally `(V,)` biases.
         labels: `(...)` int64.
-        padding: the label of what does not count.
-        label_smoothing: share of the probability that all tokens get alike (Szegedy et al. 2016).
+        padding: the label of tokens that are ignored.
+        label_smoothing: probability that is spread evenly over all tokens (Szegedy et al. 2016).
     """
     features, labels = features.flatten(0, -2), labels.flatten()
     if transformed():
@@ -117,7 +117,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         of_features, of_weight, of_bias, features, weight, bias, labels = ctx.saved_tensors
-        if torch.is_grad_enabled():  # for second derivatives: what the forward pass found has no history
+        if torch.is_grad_enabled():  # for second derivatives: the saved gradients have no history
             of_features, of_weight, of_bias = _gradients(
                 features, weight, bias, labels, ctx.padding, ctx.smoothing
             )
@@ -134,7 +134,7 @@ class _LinearCrossEntropy(torch.autograd.Function):
 def _gradients(
     features: Tensor, weight: Tensor, bias: Tensor | None, labels: Tensor, padding: int, smoothing: float
 ) -> tuple[Tensor, Tensor, Tensor | None]:
-    """Those of the loss, by operations that have gradients themselves, for all tokens at once."""
+    """The gradients of the loss by differentiable operations, for all tokens at once."""
     exact, size = at_least_float32(weight), len(weight)
     matrix, real = weight.to(features.dtype), (labels != padding)[:, None]
     scores = linear(features, matrix).to(exact)
@@ -148,13 +148,13 @@ def _gradients(
 
 def _summed(slopes: Tensor, features: Tensor) -> Tensor:
     """`(V, D)`, the products of slopes `(N, V)` and features `(N, D)`, summed over N rows."""
-    if slopes.device.type == "cuda" and slopes.dtype.itemsize < 4:  # as exact as the sum of all pieces
+    if slopes.device.type == "cuda" and slopes.dtype.itemsize < 4:  # as precise as the sum of all pieces
         return torch.mm(slopes.mT, features, out_dtype=torch.float32)
     return linear(slopes.mT, features.mT)
 
 
 def _loss_and_slopes(scores: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """The loss of rows `(N, V)` with labels `(N, 1)`, and its gradient, in the place of the scores."""
+    """The loss of rows `(N, V)` with labels `(N, 1)`, and its gradient, which overwrites the scores."""
     scores -= scores.amax(-1, keepdim=True)
     share = smoothing / scores.shape[1]
     loss = -((1 - smoothing) * scores.gather(1, labels).sum() + share * scores.sum())
@@ -167,7 +167,7 @@ def _loss_and_slopes(scores: Tensor, labels: Tensor, smoothing: float) -> tuple[
 
 
 def _kernel_for(features: Tensor) -> Callable[..., Tensor] | None:
-    """The kernel that does a row at once, where there is one for these features."""
+    """The kernel for whole rows, if there is one for these features."""
     if features.device.type != "cuda" or features.dtype.itemsize > 4:
         return None
     return _kernel(features.device)
@@ -175,7 +175,7 @@ def _kernel_for(features: Tensor) -> Callable[..., Tensor] | None:
 
 @cache
 def _kernel(device: torch.device) -> Callable[..., Tensor] | None:
-    """Triton's, if it can compile on this machine."""
+    """The kernel, if Triton can compile it on this machine."""
     try:
         from zoo.kernels.cross_entropy_rows import losses_and_slopes
 
@@ -183,7 +183,7 @@ def _kernel(device: torch.device) -> Callable[..., Tensor] | None:
         losses_and_slopes(scores, labels, padding=1, smoothing=0.0)
     except Exception as error:  # no Triton, no C compiler, no Python headers, a GPU too old for it, ...
         warnings.warn(
-            f"Triton compiles nothing here, so the loss over the vocabulary takes longer: {error}",
+            f"Triton cannot compile here, so the loss over the vocabulary takes longer: {error}",
             stacklevel=2,
         )
         return None

@@ -1,6 +1,6 @@
-"""Cross-entropy of rows of scores and its gradient by one kernel of a GPU, which Triton compiles.
+"""Cross-entropy of rows of scores and its gradient by one Triton kernel on a GPU.
 
-`zoo.kernels.cross_entropy` is its plain twin. torch's own operations write and read the scores of a row about
+`zoo.kernels.cross_entropy` is its plain twin. torch's own operations read and write the scores of a row about
 ten times, in float32; this kernel reads them twice and writes them once, in their own precision.
 """
 
@@ -10,17 +10,17 @@ import triton.language as tl
 from torch import Tensor
 
 _BLOCK = 4096
-"""Scores of a row that are looked at at once."""
+"""Scores of a row that are processed at once."""
 
 
 def losses_and_slopes(scores: Tensor, labels: Tensor, *, padding: int, smoothing: float) -> Tensor:
-    """The cross-entropy of each row; `scores` become its gradient, in place.
+    """The cross-entropy of each row; its gradient overwrites `scores`.
 
     Args:
-        scores: `(N, V)`, each row in one piece, in half precision or float32.
-        labels: `(N,)` int64; of one that no score stands for the loss is NaN.
-        padding: the label of rows that count nothing and get a gradient of zero.
-        smoothing: share of the probability that all tokens get alike.
+        scores: `(N, V)` with contiguous rows, in half precision or float32.
+        labels: `(N,)` int64; out of range, the loss is NaN.
+        padding: the label of rows with loss and gradient zero.
+        smoothing: probability that is spread evenly over all tokens.
 
     Returns:
         `(N,)` float32.
@@ -44,7 +44,7 @@ def _kernel(scores, labels, losses, columns, stride, padding, smoothing, BLOCK: 
             tl.store(scores + start + places, tl.zeros([BLOCK], tl.float32), mask=start + places < columns)
         tl.store(losses + row, 0.0)
     else:
-        # Before the loop, whose sums all threads wait for. What no score stands for makes the loss NaN.
+        # Loaded before the loop, in whose sums all threads wait for each other.
         real = (label >= 0) & (label < columns)
         own = tl.load(scores + label, mask=real, other=float("nan")).to(tl.float32)
         highest, exponentials, total = -float("inf"), 0.0, 0.0
@@ -52,7 +52,7 @@ def _kernel(scores, labels, losses, columns, stride, padding, smoothing, BLOCK: 
             exists = start + places < columns
             block = tl.load(scores + start + places, mask=exists, other=-float("inf")).to(tl.float32)
             before, highest = highest, tl.maximum(highest, tl.max(block))
-            # Behind `where` stands what would be infinite minus infinite.
+            # `where` avoids infinity minus infinity.
             exponentials *= tl.where(before == highest, 1.0, tl.exp(before - highest))
             exponentials += tl.sum(tl.where(block == -float("inf"), 0.0, tl.exp(block - highest)))
             total += tl.sum(tl.where(exists, block, 0.0))

@@ -1,4 +1,4 @@
-"""Dropout whose random numbers are cheap on a CPU."""
+"""Dropout with cheap random numbers on a CPU."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ _LEVELS = 2**16
 class Dropout(nn.Dropout):
     """`torch.nn.Dropout`, several times as fast on a CPU.
 
-    There torch draws a number of its own for every element, on one core. Here each draw of 64 bits decides
-    about four elements, 16 bits each, so p is kept to 1/131,072.
+    torch draws one number for every element there, on one core. Here each draw of 64 bits serves four
+    elements, so p is rounded to a multiple of 2^-16.
 
     Args:
-        p: the share that is dropped.
+        p: the probability of dropping an element.
 
     Raises:
-        ValueError: it is no share.
+        ValueError: p is not in [0, 1].
     """
 
     def __init__(self, p: float) -> None:
@@ -30,7 +30,7 @@ class Dropout(nn.Dropout):
 
     def forward(self, input: Tensor) -> Tensor:
         """Drops elements of a tensor of any shape in training."""
-        # Compiled, torch's own draws as it multiplies, in one pass.
+        # Compiled, torch draws and multiplies in one pass.
         compiled = torch.compiler.is_compiling()
         if compiled or not self.training or self.p in (0, 1) or input.device.type != "cpu" or transformed():
             return super().forward(input)

@@ -1,4 +1,4 @@
-"""An agent's steps, of which each needs the one before, with gradients that do not."""
+"""An agent's steps one by one, with one backward pass for all of them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from zoo.kernels.transforms import transformed
 
 
 class RolloutWeights(NamedTuple):
-    """Those of a glimpse network and a rectified core, as `torch.nn.Linear` has them.
+    """The weights of a glimpse network and a rectified core, as in `torch.nn.Linear`.
 
     Attributes:
         what, where, join_what, join_where: of the glimpse network, each with its bias.
@@ -36,9 +36,8 @@ class RolloutWeights(NamedTuple):
 class FusedRollout:
     """`g = Rect(W₁ Rect(W₂ x) + W₃ Rect(W₄ l))`, `h = Rect(W₅ g + W₆ h)` for glimpses x at locations l.
 
-    Where an agent looks depends on what it saw before, so steps are taken one by one, without a graph. What
-    leads back through them depends on the states alone; all else in the backward pass is one product for
-    each weight, over all steps:
+    A location depends on the glimpses before, so steps run one by one, without a graph. The backward pass
+    goes back through the states step by step and then takes one product over all steps for each weight:
 
         episode = FusedRollout(weights, steps=T, agents=N)
         for glimpse, location in ...:
@@ -51,7 +50,7 @@ class FusedRollout:
         agents: N, at once.
 
     Raises:
-        RuntimeError: `torch.func` or forward-mode differentiation is at work, which cannot follow.
+        RuntimeError: under `torch.func` or forward-mode differentiation, which are not supported.
     """
 
     def __init__(self, weights: RolloutWeights, *, steps: int, agents: int) -> None:
@@ -68,11 +67,11 @@ class FusedRollout:
             self._join_bias = w.join_what_bias + w.join_where_bias
             self._core = torch.cat([w.of_input, w.of_state], 1)
             self._core_bias = w.input_bias + w.state_bias
-            # What each step's core is given, its own input and the state before: the last is given to none.
+            # The input of each step's core, g and the state before; the last row holds the last state.
             self._given = w.of_input.new_empty(steps + 1, agents, 2 * size)
             self._given[0, :, size:] = 0
             self._joined = w.of_input.new_empty(steps, agents, self._join.shape[1])
-        # Where each step finds and leaves its numbers, cut out once.
+        # Views of the buffers for each step.
         fed, states = self._given.split(size, -1)
         what, where = self._joined.split([len(w.what), len(w.where)], -1)
         places = (what, where, self._joined, fed[:-1], self._given[:-1], states[1:])
@@ -80,7 +79,7 @@ class FusedRollout:
 
     @torch.no_grad()
     def step(self, glimpse: Tensor, location: Tensor) -> Tensor:
-        """Looks once more; the first step begins without a memory.
+        """Computes the next state; the first step starts from zeros.
 
         Args:
             glimpse: x, `(N, G)`.
@@ -98,11 +97,11 @@ class FusedRollout:
         return linear_into(state, given, self._core, self._core_bias).relu_()
 
     def known(self) -> Tensor:
-        """The state that each step began with, `(T, N, H)`; without a gradient."""
+        """The state before each step, `(T, N, H)`; without a gradient."""
         return self._given[:-1, :, len(self._weights.of_input) :]
 
     def states(self) -> tuple[Tensor, ...]:
-        """All that `step` returned, T states `(N, H)`.
+        """The T states `(N, H)` that `step` returned, with a gradient.
 
         Raises:
             ValueError: there were fewer steps.
@@ -146,13 +145,13 @@ class _States(Function):
                 of_state_before.zero_()
             else:
                 after = of_state_before
-                _unrectified(gradient, state, out=after)
+                _relu_backward(gradient, state, out=after)
         flat, bias = of_states.flatten(0, 1), of_states.sum((0, 1))
         of_fed = linear(flat, of_input.mT)
-        _unrectified(of_fed, fed, out=of_fed)
+        _relu_backward(of_fed, fed, out=of_fed)
         joined, join_bias = joined.flatten(0, 1), of_fed.sum(0)
         of_joined = linear(of_fed, join.mT)
-        _unrectified(of_joined, joined, out=of_joined)
+        _relu_backward(of_joined, joined, out=of_joined)
         seen, place = of_joined.split(ctx.parts, 1)
         seen_bias, place_bias = of_joined.sum(0).split(ctx.parts)
         what, where = joined.split(ctx.parts, 1)
@@ -160,7 +159,7 @@ class _States(Function):
             *(None,) * 5,
             *(linear(seen.mT, glimpses.flatten(0, 1).mT), seen_bias),
             *(linear(place.mT, locations.flatten(0, 1).mT), place_bias),
-            # Of equal biases, too, each has a gradient of its own, which may be changed in place.
+            # A copy for each bias, since gradients may be changed in place.
             *(linear(of_fed.mT, what.mT), join_bias, linear(of_fed.mT, where.mT), join_bias.clone()),
             *(linear(flat.mT, fed.mT), bias, linear(flat.mT, known.mT), bias.clone()),
         )
@@ -181,7 +180,7 @@ def _step_by_step(w: RolloutWeights, glimpses: Tensor, locations: Tensor) -> tup
 def _with_history(
     w: RolloutWeights, glimpses: Tensor, locations: Tensor, gradients: Sequence[Tensor | None]
 ) -> Sequence[Tensor | None]:
-    """The weights' gradients, from which second derivatives can be taken."""
+    """The weights' gradients with a graph, for second derivatives."""
     states = _step_by_step(w, glimpses, locations)
     after = [
         torch.zeros_like(state) if one is None else one for state, one in zip(states, gradients, strict=True)
@@ -191,6 +190,6 @@ def _with_history(
     return [next(found) if weight.requires_grad else None for weight in w]
 
 
-def _unrectified(gradient: Tensor, rectified: Tensor, *, out: Tensor) -> None:
-    """Lets a gradient through where the number was above zero."""
+def _relu_backward(gradient: Tensor, rectified: Tensor, *, out: Tensor) -> None:
+    """The gradient before a ReLU, from that behind it and the ReLU's output."""
     torch.ops.aten.threshold_backward.grad_input(gradient, rectified, 0, grad_input=out)

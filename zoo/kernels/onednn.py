@@ -1,8 +1,8 @@
-"""A linear map in float32 by the faster of the two libraries for matrix products that torch carries.
+"""A linear map in float32 by the faster of MKL and oneDNN.
 
-On a CPU torch multiplies float32 matrices with MKL, which leaves the wide registers (AVX-512) of processors
-by AMD unused. oneDNN, with which torch convolves, needs half the time there. Both round alike; their sums run
-in another order (benchmarks/linear.py).
+On a CPU torch multiplies float32 matrices with MKL, which does not use AVX-512 on processors by AMD. oneDNN,
+which torch has for convolutions, needs half the time there. The two differ in the order of their sums
+(benchmarks/linear.py).
 """
 
 from functools import cache
@@ -16,7 +16,7 @@ from torch.nn import functional
 from zoo.kernels.transforms import transformed
 
 _FEWEST_MULTIPLICATIONS = 2**21
-"""With fewer the way to oneDNN takes longer than it saves (benchmarks/linear.py)."""
+"""With fewer, the call of oneDNN takes longer than it saves (benchmarks/linear.py)."""
 
 
 class Linear(nn.Linear):
@@ -28,15 +28,15 @@ class Linear(nn.Linear):
 
 
 def linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`x Wᵀ + b`, what `torch.nn.functional.linear` gives but for the last bits.
+    """`x Wᵀ + b`, equal to `torch.nn.functional.linear` except for rounding.
 
     Args:
         x: `(*, input_size)`.
         weight: W, `(output_size, input_size)`.
         bias: b, `(output_size,)`.
     """
-    # Compiled, torch chooses among both by itself; under autocast it takes oneDNN, in half precision.
-    if torch.compiler.is_compiling() or not _pays(x, weight) or torch.is_autocast_enabled("cpu"):
+    # Compiled, torch chooses by itself; under autocast it takes oneDNN, in half precision.
+    if torch.compiler.is_compiling() or not _is_faster(x, weight) or torch.is_autocast_enabled("cpu"):
         return functional.linear(x, weight, bias)
     if transformed():
         return functional.linear(x, weight, bias)
@@ -50,12 +50,12 @@ def linear_into(out: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
     """`linear`, written to `out`, without a gradient.
 
     Args:
-        out: `(N, output_size)`, of which each row lies in one piece.
+        out: `(N, output_size)` with contiguous rows.
         x: `(N, input_size)`.
         weight: W, `(output_size, input_size)`.
         bias: b, `(output_size,)`.
     """
-    if _pays(x, weight):
+    if _is_faster(x, weight):
         return out.copy_(_product(x, weight, bias))
     return torch.addmm(bias, x, weight.t(), out=out)
 
@@ -82,22 +82,22 @@ def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return y
 
 
-def _pays(x: Tensor, weight: Tensor) -> bool:
-    """Whether oneDNN multiplies these, and is the faster one."""
+def _is_faster(x: Tensor, weight: Tensor) -> bool:
+    """Whether oneDNN supports this product and is faster."""
     return (
         _mkl_is_slow()
         and x.dtype == weight.dtype == torch.float32
         and x.device.type == weight.device.type == "cpu"
         and x.ndim > 1
         and weight.ndim == 2
-        and x.shape[-1] == weight.shape[-1]  # else torch's own message
+        and x.shape[-1] == weight.shape[-1]  # else torch raises its own error
         and x.numel() * len(weight) >= _FEWEST_MULTIPLICATIONS
     )
 
 
 @cache
 def _mkl_is_slow() -> bool:
-    """Whether MKL leaves half of this processor unused, and torch has oneDNN's product."""
+    """Whether this is a processor by AMD with AVX-512, and torch has oneDNN's product."""
     if not hasattr(torch.cpu, "get_capabilities") or not hasattr(torch.ops.mkldnn, "_linear_pointwise"):
         return False  # another version of torch
     processor = torch.cpu.get_capabilities()

@@ -8,21 +8,20 @@ from torch.amp.autocast_mode import is_autocast_available
 
 
 def autocast_dtype(device_type: str) -> torch.dtype | None:
-    """What mixed precision casts the factors of products to, for `cpu`, `cuda`, ...; None where it is off."""
+    """The dtype of mixed precision for `cpu`, `cuda`, ...; None where it is off."""
     return torch.get_autocast_dtype(device_type) if torch.is_autocast_enabled(device_type) else None
 
 
 def as_factor(tensor: Tensor) -> Tensor:
-    """What mixed precision makes of a factor of a product: once, for what goes into several."""
+    """Casts a tensor as autocast does: once, if it goes into several products."""
     lower = autocast_dtype(tensor.device.type)
-    return tensor if lower is None or tensor.dtype is torch.float64 else tensor.to(lower)  # as autocast does
+    return tensor if lower is None or tensor.dtype is torch.float64 else tensor.to(lower)
 
 
 def multiplies_bfloat16(device_type: str) -> bool:
-    """Whether a product in bfloat16 is no slower than in float32.
+    """Whether a product in bfloat16 is as fast as in float32.
 
-    On a CPU that needs AVX-512 (or ARM's instructions for bfloat16): without, it takes up to fifty times as
-    long.
+    A CPU needs AVX-512 or ARM's instructions for bfloat16; without, it takes up to fifty times as long.
 
     Args:
         device_type: `cpu`, `cuda`, ...
@@ -33,9 +32,9 @@ def multiplies_bfloat16(device_type: str) -> bool:
 
 
 def without_autocast(device_type: str) -> AbstractContextManager[None]:
-    """A context that leaves the factors of products as they are."""
-    # `meta` knows no mixed precision. Where there is none, torch's context costs more than a small product.
-    # A compiler of torch 2.11 would end a graph at the first question.
+    """A context without autocast."""
+    # `meta` has no mixed precision, and torch's context takes longer than a small product. The compiler of
+    # torch 2.11 would break the graph at `is_autocast_available`.
     if not torch.compiler.is_compiling() and not (
         is_autocast_available(device_type) and torch.is_autocast_enabled(device_type)
     ):

@@ -1,4 +1,4 @@
-"""A linear map that a loop over time applies again and again."""
+"""A linear map that a loop over time applies at every step."""
 
 from typing import Any
 
@@ -11,16 +11,15 @@ from zoo.kernels.precision import autocast_dtype
 from zoo.kernels.transforms import transformed
 
 Steps = list[tuple[int, Tensor, Tensor]]
-"""The backward pass that found them, gradients of outputs, and inputs."""
+"""The id of a backward pass, gradients of outputs, and inputs."""
 
 
 class RepeatedLinear:
-    """`W x` for many x, one after the other, whose gradient for W is found in one product.
+    """`W x` for one x after the other, with the gradient for W in one product.
 
-    Autograd would make a gradient of W's size at each step and add it to the others: for the few rows of a
-    step, that is mostly reading and writing memory. Here steps keep their x and the gradient that comes back
-    to them, and what stands before all of them, so that it comes last in the backward pass, multiplies these
-    together.
+    Autograd would compute a gradient of W's size at each step and add them up: for the few rows of a step
+    that is mostly memory traffic. Here steps store their x and the gradient of their output, and a function
+    before all of them, which comes last in the backward pass, multiplies these.
 
         W = RepeatedLinear(layer.weight)
         for x in steps:
@@ -31,7 +30,7 @@ class RepeatedLinear:
     """
 
     def __init__(self, weight: Tensor) -> None:
-        # Once: autocast would do it at each step.
+        # Cast once: autocast would do so at each step.
         weight = weight.to(autocast_dtype(weight.device.type) or weight.dtype)
         self._steps: Steps = []
         self._weight: Tensor = weight if transformed() else _Before.apply(weight, self._steps)
@@ -51,12 +50,12 @@ class _Before(Function):
     @staticmethod
     def forward(ctx: Any, weight: Tensor, steps: Steps) -> Tensor:
         ctx.steps = steps
-        ctx.set_materialize_grads(False)  # steps give none, as a rule
+        ctx.set_materialize_grads(False)  # as a rule steps return None
         return weight.view_as(weight)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor | None) -> tuple[Tensor | None, None]:
-        # What another backward pass left, which ended before W, is none of this one's gradient.
+        # Entries of another backward pass, which ended before W, do not belong to this gradient.
         steps = [rows for task, *rows in ctx.steps if task == torch._C._current_graph_task_id()]
         ctx.steps.clear()
         if not steps:
@@ -69,7 +68,7 @@ class _Before(Function):
 
 
 class _Step(Function):
-    """`W x`, whose backward pass leaves W's gradient for later."""
+    """`W x`, whose backward pass defers the gradient of W."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, weight: Tensor, steps: Steps) -> Tensor:
@@ -80,10 +79,10 @@ class _Step(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor | None, None]:
         x, weight = ctx.saved_tensors
-        if torch.is_grad_enabled():  # for second derivatives, which what waits in a list has not
+        if torch.is_grad_enabled():  # for second derivatives, which deferred gradients lack
             of_weight = linear(gradient.flatten(0, -2).mT, x.flatten(0, -2).mT)
             return linear(gradient, weight.mT), of_weight, None
-        # Without its history, which leads to steps that hold this list: such a circle is never freed where
-        # the backward pass ends before W.
+        # Detached, since the history of x leads to steps that hold this list: such a reference cycle would
+        # never be freed where the backward pass ends before W.
         ctx.steps.append((torch._C._current_graph_task_id(), gradient, x.detach()))
         return linear(gradient, weight.mT), None, None

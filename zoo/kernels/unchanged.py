@@ -1,15 +1,9 @@
-"""Whether a part of a network may be computed without being called."""
+"""Whether a fast path may replace the call of a module."""
 
 from torch import nn
 
 
 def unchanged(part: nn.Module, kind: type[nn.Module]) -> bool:
-    """Whether a call of `part` runs the `forward` of `kind`, and nothing before or after it.
-
-    Args:
-        part: of a network; it may be of a class of one's own that leaves `forward` as it was, and may have
-            hooks.
-        kind: whose `forward` is known.
-    """
+    """Whether a call of `part` runs exactly the `forward` of `kind`: not overridden, without hooks."""
     around = (part._forward_pre_hooks, part._forward_hooks, part._backward_pre_hooks, part._backward_hooks)
     return getattr(part.forward, "__func__", None) is kind.forward and not any(around)

@@ -1,29 +1,15 @@
-"""What the constructors of networks refuse alike."""
+"""Checks of the arguments of networks."""
 
 
 def check_sizes(**sizes: int | None) -> None:
-    """Refuses sizes below 1.
-
-    Args:
-        sizes: by name; None: there is none.
-
-    Raises:
-        ValueError: names the first.
-    """
+    """Raises ValueError for the first size below 1; None is allowed."""
     for name, size in sizes.items():
         if size is not None and size < 1:
             raise ValueError(f"{name} must be at least 1, got {size}")
 
 
-def check_shares(**shares: float) -> None:
-    """Refuses dropouts that are no probability below 1.
-
-    Args:
-        shares: by name.
-
-    Raises:
-        ValueError: names the first.
-    """
-    for name, share in shares.items():
-        if not 0 <= share < 1:
-            raise ValueError(f"{name} must be at least 0 and below 1, got {share}")
+def check_dropouts(**probabilities: float) -> None:
+    """Raises ValueError for the first dropout that is not in [0, 1)."""
+    for name, probability in probabilities.items():
+        if not 0 <= probability < 1:
+            raise ValueError(f"{name} must be at least 0 and below 1, got {probability}")

@@ -1,8 +1,9 @@
-"""What networks that write have in common."""
+"""What networks that write text have in common."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import torch
 from torch import Tensor
 
 from zoo.core.spec import DataSpec, TextSpec
@@ -13,14 +14,14 @@ class Decoded(NamedTuple):
 
     Attributes:
         features: `(B, T, F)`, to be turned into logits.
-        queries: `(B, T, H)`, what attended: known before the reading, so a baseline may see it.
-        weights: `(B, T, K)` attention weights; None without attention, or where nobody needs them.
-        log_prob: `(B, T)` of sampled readings; None where nothing is sampled.
-        entropy: `(B, T)` of the sampled distributions; None where nothing is sampled.
-        probabilities: `(B, T, K)`, the distributions behind hard choices; None where the weights say it, or
-            where nobody needs them.
-        soft_features: computes the features `(B, T, F)` that each step, and it alone, had made of a soft
-            reading, without a gradient; None where nothing is sampled, or by networks that cannot.
+        queries: `(B, T, H)` of the attention; they do not depend on the samples, so a baseline may use them.
+        weights: `(B, T, K)` attention weights; None without attention, or where they are not needed.
+        log_prob: `(B, T)` of the samples; None without sampling.
+        entropy: `(B, T)` of the sampled distributions; None without sampling.
+        probabilities: `(B, T, K)`, the distributions behind hard choices; None where the weights are these
+            distributions, or where they are not needed.
+        soft_features: computes the features `(B, T, F)` of steps that each, alone, use soft attention,
+            without a gradient; None without sampling, or where a network does not support it.
     """
 
     features: Tensor
@@ -36,7 +37,7 @@ def both_sides(spec: DataSpec, *, tie_embeddings: bool) -> tuple[TextSpec, TextS
     """Source and target of the data.
 
     Raises:
-        ValueError: one is missing, or they have two vocabularies where one matrix is to serve both.
+        ValueError: one is missing, or tied embeddings meet two vocabularies.
     """
     if spec.source is None or spec.target is None:
         raise ValueError(f"data set {spec.name!r} has no source and target text to translate between")
@@ -46,3 +47,9 @@ def both_sides(spec: DataSpec, *, tie_embeddings: bool) -> tuple[TextSpec, TextS
             "data.tokenizer.joint=true"
         )
     return spec.source, spec.target
+
+
+def sum_over_layers(parts: Iterable[Tensor | None]) -> Tensor | None:
+    """The sum of `(B, T)` tensors, one for each layer; None without sampling."""
+    sampled = [part for part in parts if part is not None]
+    return torch.stack(sampled).sum(0) if sampled else None

@@ -1,4 +1,4 @@
-"""Encoders: what turns an image into a grid of annotation vectors (Xu et al. 2015, section 3.1.1).
+"""Encoders of images as grids of annotation vectors (Xu et al. 2015, section 3.1.1).
 
 Images are `(B, C, H, W)` in [0, 1]; each encoder normalises them itself. Grids are `(B, D, h, w)`.
 """
@@ -19,6 +19,7 @@ from torchvision.models import ResNet50_Weights, ResNet101_Weights, VGG19_Weight
 from torchvision.models._api import WeightsEnum
 from torchvision.models.vgg import cfgs, make_layers
 
+from zoo.networks.checks import check_sizes
 from zoo.runtime.compiling import compilable
 
 _log = logging.getLogger(__name__)
@@ -28,9 +29,9 @@ class ImageEncoder(nn.Module, ABC):
     """Turns images into grids.
 
     Attributes:
-        name: after `identify` tells encoders with other weights apart; features may be stored under it.
+        name: after `identify` different for encoders with other weights; features are stored under it.
         feature_size: D.
-        frozen: True while it does not learn.
+        frozen: whether it does not learn at present.
     """
 
     name: str
@@ -38,17 +39,17 @@ class ImageEncoder(nn.Module, ABC):
     frozen: bool = False
 
     def identify(self) -> None:
-        """Says in `name` which published weights it will read, without reading them."""
+        """Sets `name` by the published weights, without loading them."""
 
     def load_published(self) -> None:
-        """Reads published weights where there are any: once, before training, not when a model is loaded."""
+        """Loads published weights, if there are any: once, before training, not with a checkpoint."""
 
     def begin_epoch(self, epoch: int) -> None:
-        """Is told in which epoch of the training it is, counted from 0."""
+        """Is called at the start of each training epoch, counted from 0."""
 
     @abstractmethod
     def grid_size(self, height: int, width: int) -> tuple[int, int]:
-        """The grids' h and w, of images of this size."""
+        """The height h and width w of the grids of images of this size."""
 
     @abstractmethod
     def forward(self, images: Tensor) -> Tensor:
@@ -58,8 +59,8 @@ class ImageEncoder(nn.Module, ABC):
 class Residual(nn.Module):
     """`Rect(x + f(x))`, f two layers of filters (He et al. 2016), normalised by groups (Wu & He 2018).
 
-    It begins as `Rect(x)` (Goyal et al. 2018, section 5.1): beside a decoder that learns to write before it
-    looks, encoders that begin with all their layers were stuck for thousands of steps.
+    It starts as `Rect(x)` (Goyal et al. 2018, section 5.1). Otherwise training stalls for thousands of steps,
+    since the decoder learns to write before it attends.
     """
 
     def __init__(self, *, width: int, groups: int) -> None:
@@ -80,19 +81,18 @@ class Residual(nn.Module):
 
 
 class Compact(ImageEncoder):
-    """A small residual network for machines that cannot download weights: it learns with the rest.
+    """A small residual network that is trained with the decoder and needs no download.
 
-    Each stage halves the sides, so s stages make of 64 x 64 pixels a grid of 64 / 2^s. Every annotation is
-    told its place, a learned linear map of x and y in [-1, 1]: filters see the same everywhere, and what is
-    left of something else could hardly be said. Groups are normalised, not batches: what is seen in an image
-    never depends on the others.
+    Each stage halves the sides, so s stages turn 64 x 64 pixels into a grid of side 64 / 2^s. Each annotation
+    gets a learned linear map of its x and y in [-1, 1], since filters cannot tell places apart. Normalisation
+    is by groups, not batches, so that images do not depend on each other.
 
     Args:
         channels: of the images.
         widths: filters of each stage but the last.
         feature_size: D, filters of the last one.
         blocks: residual blocks in each stage.
-        groups: of filters that are normalised together, in each stage.
+        groups: of filters for the normalisation, in each stage.
 
     Raises:
         ValueError: a number is below 1, or filters cannot be divided among the groups.
@@ -110,9 +110,7 @@ class Compact(ImageEncoder):
         groups: int = 8,
     ) -> None:
         super().__init__()
-        for name, number in (("channels", channels), ("blocks", blocks), ("groups", groups)):
-            if number < 1:
-                raise ValueError(f"{name} must be at least 1, got {number}")
+        check_sizes(channels=channels, blocks=blocks, groups=groups)
         for name, sizes in (("widths", widths), ("feature_size", [feature_size])):
             if any(size < 1 or size % groups for size in sizes):
                 got = ", ".join(map(str, sizes))
@@ -145,21 +143,21 @@ class Compact(ImageEncoder):
 
 
 class PublishedEncoder(ImageEncoder):
-    """A network that was trained on ImageNet, without what follows its last grid.
+    """A network that was trained on ImageNet, up to its last grid.
 
-    It stays in evaluation mode, whatever its surroundings do: its batch statistics are those that it was
-    published with. `load_published` reads its weights; a checkpoint holds them too.
+    It always stays in evaluation mode, with the published batch statistics. `load_published` loads its
+    weights; a checkpoint holds them too.
 
     Args:
-        body: the layers up to the grid, with the names that the published file gives them.
-        weights: which file that is, and where it lies.
+        body: the layers up to the grid, with the names of the published file.
+        weights: the published file and its address.
         feature_size: D.
         channels: of the images.
-        weights_dir: the folder where the file lies, or is put after it was downloaded.
-        fine_tune_from_epoch: the epoch, counted from 0, from which on it learns; None: it never does.
+        weights_dir: the folder of the file, also for the download.
+        fine_tune_from_epoch: the epoch, counted from 0, from which on it learns; None: never.
 
     Raises:
-        ValueError: images are not in colour, or there is no such epoch.
+        ValueError: images are not in colour, or the epoch is negative.
     """
 
     mean: Tensor
@@ -185,7 +183,7 @@ class PublishedEncoder(ImageEncoder):
         self.file = Path(weights_dir).expanduser() / weights.url.rpartition("/")[2]
         self.name, self.feature_size, self.weights = self.file.stem, feature_size, weights
         self.frozen, self.fine_tune_from_epoch = True, fine_tune_from_epoch
-        # What will learn one day belongs to the optimiser from the start, which skips what has no gradient.
+        # Parameters that learn later are in the optimiser from the start; it skips those without a gradient.
         self.body = body.requires_grad_(fine_tune_from_epoch is not None)
         for name, values in (("mean", (0.485, 0.456, 0.406)), ("std", (0.229, 0.224, 0.225))):
             self.register_buffer(name, torch.tensor(values)[:, None, None], persistent=False)
@@ -198,18 +196,15 @@ class PublishedEncoder(ImageEncoder):
         return super().train(False)
 
     def identify(self) -> None:
-        """See `ImageEncoder`: weights other than those published have a name of their own, with a warning.
-
-        Without a file they will be those published, since no others are downloaded.
-        """
+        """See `ImageEncoder`: a file with other weights than the published ones gets another name."""
         if not self.has_weights and self.file.exists():
             self.name = _name_by_content(self.file, self.file.stat().st_mtime_ns, self.weights.url)
 
     def load_published(self) -> None:
-        """Reads the published weights, after a download where they are missing.
+        """Loads the published weights, after a download where they are missing.
 
         Raises:
-            FileNotFoundError: they are missing and cannot be downloaded; names file, size, address and place.
+            FileNotFoundError: the file is missing and cannot be downloaded.
             ValueError: the file holds something else.
         """
         if self.has_weights:
@@ -218,9 +213,9 @@ class PublishedEncoder(ImageEncoder):
             self._download()
         try:
             found = torch.load(self.file, map_location="cpu", weights_only=True)
-            wanted = self.body.state_dict().keys()  # the file also holds what follows the grid
+            wanted = self.body.state_dict().keys()  # the file also holds the layers behind the grid
             self.body.load_state_dict({key: found[key] for key in found.keys() & wanted})
-        except Exception as error:  # whatever a damaged file makes of torch's reader
+        except Exception as error:  # from torch's reader of a damaged file
             raise ValueError(
                 f"{self.file} does not hold the weights of {type(self).__name__} as published at "
                 f"{self.weights.url}; without the file they are downloaded"
@@ -237,7 +232,7 @@ class PublishedEncoder(ImageEncoder):
         """See `ImageEncoder`.
 
         Raises:
-            RuntimeError: no weights were read, so the grid would mean nothing.
+            RuntimeError: no weights were loaded.
         """
         if not self.has_weights:
             raise RuntimeError(f"{type(self).__name__} has no weights yet: call load_published first")
@@ -259,29 +254,29 @@ class PublishedEncoder(ImageEncoder):
             ) from error
 
 
-@cache  # two encoders of a run ask: the one of the network, and the one that stores features
+@cache  # a run has two encoders: that of the network, and that which stores features
 def _name_by_content(file: Path, modified: int, url: str) -> str:
-    """The file's name with the beginning of its sha256, as published files have it.
+    """The file's name with the beginning of its sha256, as in published names.
 
     Args:
         file: of weights.
-        modified: when, so that a file with new content is another one.
-        url: of those published.
+        modified: its time, part of the cache's key.
+        url: of the published weights.
     """
     model, _, published = file.stem.rpartition("-")
     with file.open("rb") as content:
         own = hashlib.file_digest(content, "sha256").hexdigest()[: len(published)]
     name = f"{model}-{own}"
     if own != published:
-        said = "%s holds other weights than those published at %s; features and results call them %s"
-        _log.warning(said, file, url, name)
+        message = "%s holds other weights than those published at %s; features and results call them %s"
+        _log.warning(message, file, url, name)
     return name
 
 
 class Vgg19(PublishedEncoder):
     """VGG of 19 layers up to `conv5_4` (Simonyan & Zisserman 2015): of 224 x 224 pixels 14 x 14 x 512.
 
-    The features of Xu et al. 2015, section 4.3: those before the last pooling.
+    The features before the last pooling, as in Xu et al. 2015, section 4.3.
 
     Args:
         channels: see `PublishedEncoder`, as for all that follow.
@@ -292,7 +287,7 @@ class Vgg19(PublishedEncoder):
     def __init__(
         self, *, channels: int = 3, weights_dir: str | Path, fine_tune_from_epoch: int | None = None
     ) -> None:
-        # The whole network has six times as many parameters, in layers behind the grid.
+        # Without the layers behind the grid, which have five sixths of the parameters.
         layers = make_layers(cfgs["E"], batch_norm=False)[:-1]
         super().__init__(
             body=nn.Sequential(OrderedDict(features=layers)),
@@ -304,7 +299,7 @@ class Vgg19(PublishedEncoder):
         )
 
     def grid_size(self, height: int, width: int) -> tuple[int, int]:
-        """See `ImageEncoder`; each of four poolings leaves out a last odd row or column."""
+        """See `ImageEncoder`; each of four poolings drops a last odd row or column."""
         return height // 16, width // 16
 
 
@@ -318,7 +313,7 @@ class ResNet(PublishedEncoder):
         fine_tune_from_epoch: see there.
 
     Raises:
-        ValueError: there is none of that depth.
+        ValueError: another depth.
     """
 
     def __init__(

@@ -1,21 +1,22 @@
-"""What RAM is compared with: networks that see whole images (Mnih et al. 2014, Tables 1 and 2)."""
+"""The baselines of RAM: networks that see whole images (Mnih et al. 2014, Tables 1 and 2)."""
 
 from torch import Tensor, nn
 
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear
+from zoo.networks.checks import check_sizes
 from zoo.networks.ram import Recognised
 from zoo.runtime.compiling import compilable
 
 
 class WholeImage(nn.Module):
-    """Names an image by all its pixels at once."""
+    """Classifies an image from all its pixels at once."""
 
     layers: nn.Sequential
 
     @compilable
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
-        """The logits `(B, 1, K)` of images `(B, C, H, W)`: nothing is sampled, so one episode is all."""
+        """The logits `(B, 1, K)` of images `(B, C, H, W)`; without sampling there is one episode."""
         return Recognised(self.layers(images).unsqueeze(1))
 
 
@@ -32,8 +33,7 @@ class FullyConnected(WholeImage):
 
     def __init__(self, *, spec: DataSpec, hidden_size: int) -> None:
         super().__init__()
-        if hidden_size < 1:
-            raise ValueError(f"hidden_size must be at least 1, got {hidden_size}")
+        check_sizes(hidden_size=hidden_size)
         image = spec.images
         self.layers = nn.Sequential(
             nn.Flatten(),
@@ -52,7 +52,7 @@ class Convolutional(WholeImage):
         spec: the images and their classes.
         filters: number of filters.
         filter_size: pixels along each side of a filter.
-        stride: pixels from one place of a filter to the next.
+        stride: of the filters, in pixels.
         hidden_size: units of the fully connected layer.
 
     Raises:
@@ -64,13 +64,7 @@ class Convolutional(WholeImage):
     ) -> None:
         super().__init__()
         image = spec.images
-        sizes = {
-            **{"filters": filters, "filter_size": filter_size, "stride": stride},
-            "hidden_size": hidden_size,
-        }
-        for name, size in sizes.items():
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        check_sizes(filters=filters, filter_size=filter_size, stride=stride, hidden_size=hidden_size)
         if filter_size > min(image.height, image.width):
             raise ValueError(
                 f"filter_size must fit into the image of {image.height} x {image.width}, got {filter_size}"

@@ -1,7 +1,4 @@
-"""Where a token stands: three ways to let attention, which knows no order, tell positions apart.
-
-Each adds what it knows to embeddings, or has a `rotary` that turns queries and keys instead.
-"""
+"""Position encodings: they are added to embeddings, or rotate queries and keys."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -11,16 +8,17 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention import Rotary
+from zoo.networks.checks import check_sizes
 
 
 class Positions(nn.Module, ABC):
-    """What is added to embeddings.
+    """Encodes positions.
 
     Args:
         size: D, of embeddings.
 
     Attributes:
-        rotary: what turns the queries and keys of self-attention; None: nothing does.
+        rotary: rotates the queries and keys of self-attention; None: no rotation.
     """
 
     rotary: Callable[..., Rotary] | None = None
@@ -31,13 +29,13 @@ class Positions(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
-        """Embeddings `(*lead, N, D)` that know their positions `first, first + 1, ...`."""
+        """Adds the positions `first, first + 1, ...` to embeddings `(*lead, N, D)`."""
 
 
 class Sinusoidal(Positions):
     """`PE(pos, 2i) = sin(pos / 10000^(2i/D))`, `PE(pos, 2i+1) = cos(...)` (Vaswani et al. 2017, section 3.5).
 
-    Nothing is learned, and any length works, if not as well as those of training.
+    It has no parameters and no maximum length, but works best at the lengths of training.
     """
 
     def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
@@ -55,23 +53,22 @@ class Learned(Positions):
 
     Args:
         size: D.
-        maximum_length: positions that there are vectors for.
+        maximum_length: number of vectors.
 
     Raises:
-        ValueError: there is no position.
+        ValueError: `maximum_length` is below 1.
     """
 
     def __init__(self, *, size: int, maximum_length: int) -> None:
         super().__init__(size=size)
-        if maximum_length < 1:
-            raise ValueError(f"maximum_length must be at least 1, got {maximum_length}")
+        check_sizes(maximum_length=maximum_length)
         self.vectors = nn.Parameter(torch.randn(maximum_length, size) * size**-0.5)
 
     def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
         """See `Positions`.
 
         Raises:
-            ValueError: the sequence is longer than what was learned.
+            ValueError: the sequence is longer than `maximum_length`.
         """
         end = first + embedded.shape[-2]
         if end > len(self.vectors):
@@ -83,7 +80,7 @@ class Learned(Positions):
 
 
 class RotaryPositions(Positions):
-    """Nothing is added: self-attention turns queries and keys (Su et al. 2021; see `zoo.attention.Rotary`).
+    """Adds nothing: self-attention rotates queries and keys (Su et al. 2021; see `zoo.attention.Rotary`).
 
     Args:
         size: D.

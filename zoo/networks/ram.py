@@ -1,10 +1,10 @@
 """The recurrent attention model: an agent that sees an image by glimpses (Mnih et al. 2014, section 3.1).
 
-The agent knows nothing of where its images come from. `RecurrentAttentionModel.episode` asks what there is to
-see, looks at a part of it, and says what it knows now; whoever runs the episode acts on that, and may change
-what there is to see next: a still image to be named at the end, or a game that goes on meanwhile.
+`RecurrentAttentionModel.episode` asks for the current image at each step, takes a glimpse of it and yields
+the new state; the caller acts on that state, which may change the next image: a still image is classified at
+the end, a game goes on meanwhile.
 
-Shapes: B images, M episodes with each (they differ in what is sampled), k scales, C channels, g pixels of a
+Shapes: B images, M episodes with each (they differ in their samples), k scales, C channels, g pixels of a
 patch's side, H hidden size.
 """
 
@@ -21,15 +21,16 @@ from zoo.kernels import FusedRollout, Linear, RolloutWeights
 from zoo.kernels.precision import autocast_dtype
 from zoo.kernels.transforms import transformed
 from zoo.kernels.unchanged import unchanged
+from zoo.networks.checks import check_sizes
 from zoo.networks.recurrent import Rectified, RecurrentLayer, State
 from zoo.runtime.compiling import compilable
 
 
 class GlimpseNetwork(nn.Module):
-    """`f_g`: what was seen and where, `g = Rect(Linear(h_g) + Linear(h_l))` (section 4).
+    """`f_g` of a glimpse and its location: `g = Rect(Linear(h_g) + Linear(h_l))` (section 4).
 
-    `h_g = Rect(Linear(ρ(x, l)))` and `h_l = Rect(Linear(l))`. Weights begin as He et al. 2015 advise for
-    rectified units; the paper does not say how its own did.
+    `h_g = Rect(Linear(ρ(x, l)))` and `h_l = Rect(Linear(l))`. The paper leaves the initialisation open; here
+    it is that of He et al. 2015.
 
     Args:
         glimpse_size: numbers in one glimpse, of all scales and channels.
@@ -56,10 +57,10 @@ class Glimpsed(NamedTuple):
     """One glimpse.
 
     Attributes:
-        look: `(B, M, ...)`: where, and how likely that was.
-        glimpse: `(B, M, k, C, g, g)`, all that was seen.
-        known: `(B, M, H)`, what the agent knew when it chose.
-        hidden: `(B, M, H)`, what it knows now: h_t.
+        look: `(B, M, ...)`, the location and its probability.
+        glimpse: `(B, M, k, C, g, g)`.
+        known: `(B, M, H)`, the state h_{t-1} from which the location was chosen.
+        hidden: `(B, M, H)`, the new state h_t.
     """
 
     look: Look
@@ -69,11 +70,11 @@ class Glimpsed(NamedTuple):
 
 
 class Recognised(NamedTuple):
-    """What images were taken for.
+    """The classification of images.
 
     Attributes:
         logits: `(B, M, K)`, scores of K classes.
-        glimpses: in the order of time; none of a network that sees whole images.
+        glimpses: in order; empty for a network that sees whole images.
     """
 
     logits: Tensor
@@ -83,22 +84,21 @@ class Recognised(NamedTuple):
 class RecurrentAttentionModel(nn.Module):
     """Sensor, glimpse network `f_g`, core `f_h`, location network `f_l` and action network `f_a`.
 
-    What the action network learns shapes all but the location network, which learns by REINFORCE alone
-    (section 3.2). The first location comes from `f_l` too, out of the empty state; the paper leaves it open.
+    The classification loss trains all but the location network, which learns by REINFORCE alone (section
+    3.2). The first location comes from `f_l` of the zero state; the paper leaves it open.
 
     Args:
         spec: the images, and the classes, which are the actions.
         policy: `f_l`, completed here with the size of the state.
-        recurrent: `f_h`, completed here; `Rectified` for still images, `LSTM` where things move (section 4).
-        glimpses: T, looks at a still image.
+        recurrent: `f_h`, completed here; `Rectified` for still images, `LSTM` for moving ones (section 4).
+        glimpses: T, for a still image.
         glimpse_size: g_w, pixels along each side of the sensor's patches.
         scales: k, its patches; at most as many as `zoo.attention.glimpse.useful_scales` says.
         glimpse_hidden_size: of `h_g` and `h_l`.
         hidden_size: of `g` and of the state.
 
     Raises:
-        ValueError: if a size is below 1, a scale shows nothing more than the one before, or the data has no
-            images.
+        ValueError: if a size is below 1, there are more scales than useful, or the data has no images.
     """
 
     def __init__(
@@ -114,13 +114,8 @@ class RecurrentAttentionModel(nn.Module):
         hidden_size: int,
     ) -> None:
         super().__init__()
-        sizes = {
-            **{"glimpses": glimpses, "glimpse_size": glimpse_size, "scales": scales},
-            **{"glimpse_hidden_size": glimpse_hidden_size, "hidden_size": hidden_size},
-        }
-        for name, size in sizes.items():
-            if size < 1:
-                raise ValueError(f"{name} must be at least 1, got {size}")
+        check_sizes(glimpses=glimpses, glimpse_size=glimpse_size, scales=scales)
+        check_sizes(glimpse_hidden_size=glimpse_hidden_size, hidden_size=hidden_size)
         image = spec.images
         if scales > (most := useful_scales(glimpse_size, image.height, image.width)):
             raise ValueError(
@@ -140,14 +135,14 @@ class RecurrentAttentionModel(nn.Module):
         self.action = Linear(hidden_size, len(image.classes))
 
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
-        """Looks at still images `(B, C, H, W)`, M = `episodes` times at each, and names them at the end.
+        """Classifies still images `(B, C, H, W)` after M = `episodes` independent episodes with each.
 
         Args:
             images: in [0, 1].
             episodes: M.
-            sample: False looks at the most likely places.
+            sample: False looks at the most likely locations.
         """
-        if sample and torch.is_grad_enabled() and self._learns_at_once(images):
+        if sample and torch.is_grad_enabled() and self._can_fuse(images):
             glimpses = self._still_episode(images, episodes)
         else:
             glimpses = tuple(self.episode(lambda: images, self.glimpses, episodes=episodes, sample=sample))
@@ -156,13 +151,13 @@ class RecurrentAttentionModel(nn.Module):
     def episode(
         self, observe: Callable[[], Tensor], steps: int, *, episodes: int = 1, sample: bool = False
     ) -> Iterator[Glimpsed]:
-        """Looks again and again; whoever iterates acts in between.
+        """Yields glimpse after glimpse; the caller may act in between.
 
         Args:
-            observe: gives the images `(B, C, H, W)` of this moment.
-            steps: looks.
-            episodes: M, as many agents look at each image independently.
-            sample: False looks at the most likely places.
+            observe: returns the current images `(B, C, H, W)`.
+            steps: number of glimpses.
+            episodes: M independent agents for each image.
+            sample: False looks at the most likely locations.
         """
         images = observe()
         memory = self.sensor.prepare(images)
@@ -176,12 +171,12 @@ class RecurrentAttentionModel(nn.Module):
 
     @compilable
     def step(self, memory: ImageMemory, state: State, *, sample: bool) -> tuple[Glimpsed, State]:
-        """Chooses a place, looks there, and remembers.
+        """Chooses a location, takes a glimpse there and updates the state.
 
         Args:
-            memory: what `sensor.prepare` made of B images.
+            memory: B images, prepared by the sensor.
             state: of the agents, tensors `(B, M, H)`.
-            sample: False looks at the most likely place.
+            sample: False looks at the most likely location.
         """
         known = state[0]
         look = self.policy(known, sample=sample)
@@ -191,8 +186,8 @@ class RecurrentAttentionModel(nn.Module):
         state = tuple(part.unflatten(0, known.shape[:2]) for part in after)
         return Glimpsed(look, glimpse, known, state[0]), state
 
-    def _learns_at_once(self, images: Tensor) -> bool:
-        """Whether `_still_episode` does all that `step` would: if no part is replaced, hooked or compiled."""
+    def _can_fuse(self, images: Tensor) -> bool:
+        """Whether `_still_episode` equals `episode`: no part is replaced, hooked or compiled."""
         parts, kinds = list(self.glimpse_network.modules()), [GlimpseNetwork] + [Linear] * 4
         return (
             autocast_dtype(images.device.type) is None
@@ -207,7 +202,7 @@ class RecurrentAttentionModel(nn.Module):
         )
 
     def _still_episode(self, images: Tensor, episodes: int) -> tuple[Glimpsed, ...]:
-        """A sampled `episode` at images that stay: its backward pass is over all steps at once."""
+        """A sampled `episode` on still images, with one backward pass over all steps."""
         memory = self.sensor.prepare(images)
         looks = self.policy.looks(self.glimpses)
         steps = FusedRollout(self._episode_weights(), steps=self.glimpses, agents=len(images) * episodes)

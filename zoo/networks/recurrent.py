@@ -1,7 +1,7 @@
-"""Recurrent layers that can be run over a whole sequence or one step at a time, with the same weights.
+"""Recurrent layers that run over a whole sequence or one step at a time, with the same parameters.
 
 A sequence in one call is several times faster on a CPU than a loop of steps, but decoders that feed their
-own reading back need the steps. Both forms of each layer share one set of parameters.
+context back need the steps.
 
 A state is a tuple of tensors whose first is the layer's output: `(h,)`, or `(h, c)` for an LSTM.
 """
@@ -47,7 +47,7 @@ class Recurrent(nn.Module, ABC):
 
 
 class GRU(Recurrent):
-    """Gated recurrent unit (Cho et al. 2014, eq. 5-8) as torch has it: reset acts after the product."""
+    """Gated recurrent unit (Cho et al. 2014, eq. 5-8) as in torch: the reset acts after the product."""
 
     parts = 1
 
@@ -89,9 +89,9 @@ class LSTM(Recurrent):
 class Rectified(Recurrent):
     """`h_t = Rect(Linear(h_{t-1}) + Linear(g_t))` (Mnih et al. 2014, section 4, "core network").
 
-    The paper does not say with which weights it begins. Here it first keeps its state as it is (Le et al.
+    The paper leaves the initialisation open. Here the recurrent matrix starts as the identity (Le et al.
     2015, "a simple way to initialize recurrent networks of rectified linear units"): with torch's small
-    weights it would forget a glimpse within few steps.
+    weights the state would forget a glimpse within few steps.
     """
 
     parts = 1

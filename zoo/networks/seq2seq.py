@@ -1,9 +1,9 @@
 """Recurrent sequence-to-sequence networks: Sutskever 2014, Bahdanau 2015 and Luong 2015.
 
-An encoder reads the source into annotations `h_1 ... h_K`; a decoder writes the target one token at a time.
-The decoders differ in how they look back at the annotations:
+An encoder turns the source into annotations `h_1 ... h_K`; a decoder writes the target one token at a time.
+The decoders differ in when they attend to the annotations:
 
-- `FixedVectorDecoder`: not at all; the encoder's final state is all it gets (Sutskever et al. 2014);
+- `FixedVectorDecoder`: never; it gets the encoder's final state alone (Sutskever et al. 2014);
 - `BahdanauDecoder`: before each update, with the state `s_{t-1}` (Bahdanau et al. 2015, section 3.1);
 - `LuongDecoder`: after each update, with the new state `h_t` (Luong et al. 2015, section 3).
 
@@ -23,7 +23,7 @@ from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.decoding import Step
 from zoo.kernels import Linear
-from zoo.networks.checks import check_shares, check_sizes
+from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.decoded import Decoded, both_sides
 from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
 from zoo.runtime.compiling import compilable
@@ -34,7 +34,7 @@ class Source(NamedTuple):
 
     Attributes:
         summary: `(B, H)`, the encoder's final state.
-        memory: what is attended to; None for the fixed-length vector.
+        memory: the prepared annotations; None for the fixed-length vector.
     """
 
     summary: Tensor
@@ -42,7 +42,7 @@ class Source(NamedTuple):
 
 
 class DecoderState(NamedTuple):
-    """What a decoder carries from step to step, all `(B, W, ...)`.
+    """The state of a decoder, all `(B, W, ...)`.
 
     Attributes:
         layers: each recurrent layer's state.
@@ -70,20 +70,20 @@ class AttentionParts(NamedTuple):
     selection: Callable[..., Selection]
 
     def build(self, *, query_size: int, key_size: int, longest: int | None = None) -> Attention:
-        """An attention for queries and keys of these sizes, `longest` keys at most (None: nobody knows)."""
+        """An attention for queries and keys of these sizes, with at most `longest` keys (None: unknown)."""
         score = covering(self.score, longest)(query_size=query_size, key_size=key_size)
         return Attention(score=score, selection=self.selection(query_size=query_size))
 
 
 def reverse(inputs: Tensor, lengths: Tensor) -> Tensor:
-    """Reverses the real part of each row of `(B, T, ...)`, leaving the padding where it is."""
+    """Reverses the real part of each row of `(B, T, ...)`; the padding stays in its place."""
     position = torch.arange(inputs.shape[1], device=inputs.device)
     index = torch.where(position < lengths[:, None], lengths[:, None] - 1 - position, position)
     return inputs.gather(1, index.view(*index.shape, *[1] * (inputs.ndim - 2)).expand_as(inputs))
 
 
 class Sizes(NamedTuple):
-    """What encoder and decoder share.
+    """The sizes of encoder and decoder.
 
     Attributes:
         recurrent: `GRU` or `LSTM`.
@@ -105,8 +105,8 @@ class Sizes(NamedTuple):
 class Encoder(nn.Module):
     """Reads in both directions: `h_j = [forward_j; backward_j]` (Bahdanau et al. 2015, section 3.2).
 
-    The backward layer runs forward over reversed rows: padding then stays behind the words for both, cannot
-    reach them, and no packing is needed (which is slower on a CPU).
+    The backward layer runs forward over reversed rows: so padding comes after the words in both directions,
+    and no packing is needed, which is slower on a CPU.
 
     Args:
         sizes: the layers; H is divided among the directions.
@@ -150,7 +150,7 @@ class Encoder(nn.Module):
 
 
 class Decoder(nn.Module, ABC):
-    """What the decoders share; `feature_size` is F.
+    """The base of all decoders; `feature_size` is F.
 
     Args:
         sizes: the layers.
@@ -172,13 +172,13 @@ class Decoder(nn.Module, ABC):
         self.dropout = nn.Dropout(sizes.dropout)
 
     def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
-        """Hoists whatever does not depend on the decoder's state; `keep_mask (B, K)`."""
+        """Computes everything that does not depend on the decoder's state; `keep_mask (B, K)`."""
         return Source(summary, None)
 
     def init_state(self, source: Source) -> DecoderState:
         """The first state: `s_0 = tanh(W_s h)` for every layer (Bahdanau et al. 2015, A.2.2).
 
-        The paper takes the backward half of `h` alone; both halves cost the same and serve Luong as well.
+        The paper uses only the backward half of `h`; both halves work for Luong's decoder as well.
         """
         start = self.bridge(source.summary).tanh()
         start = start.unflatten(-1, (-1, self.stack.parts, 1, self.stack.hidden_size))
@@ -190,7 +190,7 @@ class Decoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
-        """Reads a whole target `(B, T, E)`: the same as T steps."""
+        """Decodes a whole target `(B, T, E)`: the same as T steps."""
 
 
 class FixedVectorDecoder(Decoder):
@@ -212,19 +212,19 @@ class FixedVectorDecoder(Decoder):
 
 
 class AttentionDecoder(Decoder):
-    """A decoder that reads the annotations with `attention: {score, selection}`, completed here."""
+    """A decoder with `attention: {score, selection}` to the annotations, completed here with sizes."""
 
     def __init__(
         self, *, sizes: Sizes, input_size: int, attention: Mapping[str, Callable[..., nn.Module]]
     ) -> None:
         super().__init__(sizes=sizes, input_size=input_size)
-        parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows what is in it
+        parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows the types
         self.attention = parts.build(
             query_size=sizes.hidden_size, key_size=sizes.hidden_size, longest=sizes.longest
         )
 
     def prepare(self, annotations: Tensor, summary: Tensor, keep_mask: Tensor) -> Source:
-        """See `Decoder`; projects the keys, once."""
+        """See `Decoder`; projects the keys once."""
         return Source(summary, self.attention.prepare(annotations, keep_mask=keep_mask[:, None]))
 
     def init_state(self, source: Source) -> DecoderState:
@@ -233,7 +233,7 @@ class AttentionDecoder(Decoder):
         return super().init_state(source)._replace(selection=selection)
 
     def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
-        """What states `(B, W, H)` read of the source."""
+        """Attends with states `(B, W, H)`."""
         attended: Attended = self.attention(hidden, cast(Memory, source.memory), state)
         return attended
 
@@ -276,7 +276,7 @@ class BahdanauDecoder(AttentionDecoder):
         return Stepped(features, state, attended.weights)
 
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
-        """See `Decoder`; no step waits for the output layer, so it comes after the loop, in one product."""
+        """See `Decoder`; no step needs the output layer, so it comes after the loop, in one product."""
         states, readings = [self.init_state(source)], []
         for token in embedded.split(1, 1):
             state, attended = self._advance(token, states[-1], source)
@@ -290,19 +290,19 @@ class BahdanauDecoder(AttentionDecoder):
 class LuongDecoder(AttentionDecoder):
     """Attends after the update: `h_t`, then `c_t` from `h_t`, then `h~_t = tanh(W_c [c_t; h_t])` (eq. 5).
 
-    Where this leaves the paper: its decoder starts from the encoder's final states, layer by layer, this one
+    Differences from the paper: its decoder starts from the encoder's final states, layer by layer, this one
     from a learned map of the top layer's (`init_state`; a bidirectional encoder has no state of the decoder's
-    size to hand over). Dropout, which the paper applies to its LSTMs "as suggested by Zaremba et al. 2015",
-    acts where those do, on what goes up and never on what goes on in time: on embeddings, between layers and
-    on `h~_t`, both to the output and to the next input; `h_t` and the annotations are compared as they are.
-    `W_c` and the output have biases. With `reverse_source` annotations keep the order of the words, so
-    local attention and the location score count words from the front whichever way the encoder read.
+    size). Dropout, which the paper applies to its LSTMs "as suggested by Zaremba et al. 2015", acts as there
+    on connections between layers, never on recurrent ones: on embeddings, between layers and on `h~_t`, both
+    to the output and to the next input; the score gets `h_t` and the annotations without dropout. `W_c` and
+    the output have biases. With `reverse_source` annotations keep the order of the words, so local attention
+    and the location score always count words from the front.
 
     Args:
         sizes: the layers; the top one attends.
         attention: `{score, selection}`.
-        input_feeding: `h~_{t-1}` joins the next input (section 3.3). Without it no step waits for the reading
-            before it, so the whole target attends in one call.
+        input_feeding: `h~_{t-1}` joins the next input (section 3.3). Without it no step depends on the
+            reading before it, so the whole target attends in one call.
     """
 
     def __init__(
@@ -337,7 +337,7 @@ class LuongDecoder(AttentionDecoder):
 
     @compilable
     def _read_all(self, hidden: Tensor, source: Source) -> tuple[Tensor, Attended]:
-        """The attentional vectors of states `(B, T, H)` that did not wait for them, and what was read."""
+        """The attentional vectors of all states `(B, T, H)` at once, and the readings."""
         read = self.read(hidden, source, None)
         return self._attentional(read.context, hidden), read
 
@@ -386,7 +386,7 @@ class Seq2Seq(nn.Module):
             size are projected to E first.
 
     Raises:
-        ValueError: if a size is below 1, the dropout is no probability below 1, the data has no text, or the
+        ValueError: if a size is below 1, the dropout is not in [0, 1), the data has no text, or the
             vocabularies cannot be shared.
     """
 
@@ -406,7 +406,7 @@ class Seq2Seq(nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size, layers=layers)
-        check_shares(dropout=dropout)
+        check_dropouts(dropout=dropout)
         source, target = both_sides(spec, tie_embeddings=tie_embeddings)
         self.query_size = hidden_size
         self.embed_source = nn.Embedding(source.size, embedding_size, padding_idx=source.pad)
@@ -421,7 +421,7 @@ class Seq2Seq(nn.Module):
             self.project, feature_size = Linear(feature_size, embedding_size, bias=False), embedding_size
         self.output = Linear(feature_size, target.size)
         for embedding in (self.embed_source, self.embed_target):
-            # Unit-variance embeddings (torch's default) would make tied logits far too large.
+            # Embeddings of unit variance (torch's default) would make tied logits far too large.
             nn.init.normal_(embedding.weight, std=embedding_size**-0.5)
         if tie_embeddings:
             self.embed_source.weight = self.output.weight = self.embed_target.weight
@@ -450,7 +450,7 @@ class Seq2Seq(nn.Module):
         return decoded
 
     def forward(self, source: Padded, inputs: Padded) -> Decoded:
-        """Encodes `(B, K)` ids and reads the inputs `(B, T)` behind them."""
+        """Encodes `(B, K)` ids and decodes with the inputs `(B, T)`."""
         return self.decode(self.encode(source), inputs)
 
     def logits(self, features: Tensor) -> Tensor:

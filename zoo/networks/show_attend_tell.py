@@ -1,10 +1,10 @@
 """Show, Attend and Tell: image captions with visual attention (Xu et al. 2015).
 
 An encoder turns an image into L annotation vectors `a = {a_1, ..., a_L}` of D features, a grid of places; a
-decoder writes the caption one word at a time and looks at them (section 3.1):
+decoder writes the caption one word at a time (section 3.1):
 
-- `AttentiveDecoder`: the paper's LSTM, at each word with attention;
-- `MeanDecoder`: the same without, its control: it sees the mean of all places;
+- `AttentiveDecoder`: the paper's LSTM, which attends to the annotations before each word;
+- `MeanDecoder`: its control without attention, which gets the mean of all annotations;
 - `GridTransformer`: the decoder of Vaswani et al. 2017 over the same grid.
 
 Shapes: B images, W hypotheses of each (1 in training), T words, L = h w places (row by row), D features of an
@@ -25,8 +25,8 @@ from zoo.core.spec import DataSpec
 from zoo.decoding import Step
 from zoo.kernels import Dropout, Linear, RepeatedLinear
 from zoo.kernels.precision import autocast_dtype
-from zoo.networks.checks import check_shares, check_sizes
-from zoo.networks.decoded import Decoded
+from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.decoded import Decoded, sum_over_layers
 from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Positions
 from zoo.networks.seq2seq import AttentionParts, concatenate
@@ -35,13 +35,13 @@ from zoo.runtime.compiling import compilable
 
 
 class Sizes(NamedTuple):
-    """What every decoder is told.
+    """The sizes of a decoder.
 
     Attributes:
         annotation_size: D.
         embedding_size: m.
         hidden_size: n.
-        dropout: share of the features that training sets to zero.
+        dropout: probability with which training zeroes a feature.
         places: L.
         longest: words of the longest caption, T at most.
     """
@@ -63,14 +63,14 @@ class Stepped(NamedTuple):
 
 
 class CaptionDecoder(nn.Module, ABC):
-    """What writes; `feature_size` is F, `query_size` the size of what attends."""
+    """The base of all decoders; `feature_size` is F, `query_size` the size of the attention's queries."""
 
     feature_size: int
     query_size: int
 
     @abstractmethod
     def prepare(self, annotations: Tensor) -> Any:
-        """Hoists whatever depends on annotations `(B, L, D)` alone."""
+        """Computes everything that depends on annotations `(B, L, D)` alone."""
 
     @abstractmethod
     def init_state(self, source: Any) -> Any:
@@ -82,15 +82,15 @@ class CaptionDecoder(nn.Module, ABC):
 
     @abstractmethod
     def forward(self, embedded: Tensor, source: Any) -> Decoded:
-        """Reads a whole caption `(B, T, m)`: the same as T steps."""
+        """Decodes a whole caption `(B, T, m)`: the same as T steps."""
 
 
 class Source(NamedTuple):
-    """What the LSTM knows of an image.
+    """The LSTM's view of an image.
 
     Attributes:
         mean: `(B, D)`, of its annotations.
-        memory: what is attended to; None without attention.
+        memory: the prepared annotations; None without attention.
     """
 
     mean: Tensor
@@ -98,7 +98,7 @@ class Source(NamedTuple):
 
 
 class LstmState(NamedTuple):
-    """What the LSTM carries from word to word, all `(B, W, ...)`.
+    """The state of the LSTM, all `(B, W, ...)`.
 
     Attributes:
         hidden: h, `(B, W, n)`.
@@ -112,7 +112,7 @@ class LstmState(NamedTuple):
 
 
 class LstmDecoder(CaptionDecoder):
-    """The LSTM of section 3.1.2, whatever tells it the context.
+    """The LSTM of section 3.1.2; subclasses compute the context.
 
         c_0 = tanh(f_init,c(1/L Σ_i a_i)),  h_0 = tanh(f_init,h(1/L Σ_i a_i))
         β_t = σ(f_β(h_{t-1})),  z_t = β_t φ(a, h_{t-1})                              (section 4.2.1)
@@ -121,10 +121,10 @@ class LstmDecoder(CaptionDecoder):
         h_t = o_t tanh(c_t)                                                          (eq. 3)
         features = E y_{t-1} + L_h h_t + L_z z_t                                     (eq. 7)
 
-    φ is what subclasses read; L_o of equation 7 is the output layer behind. What no state changes, the words'
-    parts of T and of equation 7, is done for all words in one product, and so is the rest of equation 7,
-    since no step waits for it. Dropout, which the paper applies without saying where, acts on the words and
-    on the features.
+    Subclasses define φ; L_o of equation 7 is the network's output layer. In `forward` the products that do
+    not depend on the state (the words' parts of T and of equation 7) and those that no step needs (the rest
+    of equation 7) run once for all words. The paper does not say where it applies dropout; here it acts on
+    the words and on the features.
     """
 
     def __init__(self, *, sizes: Sizes) -> None:
@@ -139,7 +139,7 @@ class LstmDecoder(CaptionDecoder):
 
     @abstractmethod
     def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
-        """φ: what states `(B, W, n)` read of the image."""
+        """φ: the context of states `(B, W, n)`."""
 
     def prepare(self, annotations: Tensor) -> Source:
         """See `CaptionDecoder`."""
@@ -178,7 +178,7 @@ class LstmDecoder(CaptionDecoder):
     def _advance(
         self, of_word: Tensor, state: LstmState, source: Source, T_hz: Callable[[Tensor], Tensor]
     ) -> tuple[LstmState, Tensor, Attended]:
-        """From the word's part `(B, W, 4n)`: the new state, the gated context `(B, W, D)`, the reading."""
+        """The new state, the gated context `(B, W, D)` and the reading, from the word's part `(B, W, 4n)`."""
         context, read = self._look(state, source)
         gates = of_word + T_hz(torch.cat([state.hidden, context], -1))
         hidden, cell = self._update(gates, state.cell)
@@ -210,14 +210,14 @@ class LstmDecoder(CaptionDecoder):
         source: Source,
         decoded: Decoded,
     ) -> Tensor:
-        """See `Decoded`: all words at once, as each starts from the state that samples had led to.
+        """See `Decoded`; for all words at once, since each starts from the state of the sampled pass.
 
         Args:
             embedded: `(B, T, m)`, the words.
             of_words: `(B, T, 4n)`, their parts of equation 1.
-            states: T of them, before each word.
+            states: the T states before each word.
             source: the image.
-            decoded: the pass with samples, whose queries are h_{t-1}.
+            decoded: the sampled pass, whose queries are h_{t-1}.
         """
         hidden, alpha = decoded.queries, cast(Tensor, decoded.probabilities)
         values = cast(Memory, source.memory).values
@@ -225,34 +225,34 @@ class LstmDecoder(CaptionDecoder):
         gates = of_words + self.T_hz(torch.cat([hidden, context], -1))
         cells = torch.cat([state.cell for state in states], 1)
         features = self._deep_output(embedded, self._update(gates, cells)[0], context)
-        # The same features are dropped, or chance would tell the two apart. Few others are 0 (in bfloat16).
+        # The same features are dropped as in the sampled pass; few others are 0 (in bfloat16).
         if self.dropout.training and self.dropout.p:
             features = torch.where(decoded.features == 0, 0.0, features) / (1 - self.dropout.p)
         return features
 
 
 class AttentiveDecoder(LstmDecoder):
-    """Looks at the image before each word: φ is the weighted sum of annotations (section 4).
+    """Attends before each word: φ is the weighted sum of annotations (section 4).
 
     Args:
         sizes: the layers.
         attention: `{score, selection}`; the paper's are `Additive` with `Soft` or `Hard`.
 
     Attributes:
-        reads_softly: True: `Decoded.soft_features` of readings that were sampled.
+        reads_softly: True: it supports `Decoded.soft_features`.
     """
 
     reads_softly: ClassVar[bool] = True
 
     def __init__(self, *, sizes: Sizes, attention: Mapping[str, Callable[..., nn.Module]]) -> None:
         super().__init__(sizes=sizes)
-        parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows what is in it
+        parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows the types
         self.attention = parts.build(
             query_size=sizes.hidden_size, key_size=sizes.annotation_size, longest=sizes.places
         )
 
     def prepare(self, annotations: Tensor) -> Source:
-        """See `CaptionDecoder`; projects the annotations, once."""
+        """See `CaptionDecoder`; projects the annotations once."""
         return Source(annotations.mean(1), self.attention.prepare(annotations))
 
     def init_state(self, source: Source) -> LstmState:
@@ -267,7 +267,7 @@ class AttentiveDecoder(LstmDecoder):
 
 
 class MeanDecoder(LstmDecoder):
-    """No attention: φ is the mean of the annotations, before every word the same."""
+    """No attention: φ is always the mean of the annotations."""
 
     def read(self, hidden: Tensor, source: Source, state: Tensor | None) -> Attended:
         """See `LstmDecoder`."""
@@ -282,17 +282,17 @@ class GridTransformer(CaptionDecoder):
     Args:
         sizes: n is the model size, and m as well; dropout is that of every sublayer.
         attention: `{score, selection}`; the score of every attention, the selection of the one to the image.
-        positions: how words know where they stand, completed here with the size.
+        positions: the position encoding, completed here with the size.
         layers: number of layers.
         heads: h.
         feed_forward_size: d_ff.
         attention_dropout: of attention weights.
         activation_dropout: inside the feed-forward networks.
         activation: of the feed-forward networks.
-        pre_norm: normalises what goes into a sublayer, not what comes out.
+        pre_norm: normalises the input of a sublayer instead of its output.
 
     Raises:
-        ValueError: a size is below 1, m and n differ, or a dropout is no probability below 1.
+        ValueError: a size is below 1, m and n differ, or a dropout is not in [0, 1).
     """
 
     def __init__(
@@ -311,11 +311,11 @@ class GridTransformer(CaptionDecoder):
     ) -> None:
         super().__init__()
         check_sizes(layers=layers, heads=heads, feed_forward_size=feed_forward_size)
-        check_shares(attention_dropout=attention_dropout, activation_dropout=activation_dropout)
+        check_dropouts(attention_dropout=attention_dropout, activation_dropout=activation_dropout)
         if sizes.embedding_size != sizes.hidden_size:
             raise ValueError(
-                "embedding_size must be hidden_size, since a Transformer adds to embeddings what its layers "
-                f"make of them; got {sizes.embedding_size} and {sizes.hidden_size}"
+                "embedding_size must equal hidden_size, since a Transformer adds the outputs of its layers "
+                f"to embeddings; got {sizes.embedding_size} and {sizes.hidden_size}"
             )
         self.feature_size = self.query_size = sizes.hidden_size
         self.positions, self.dropout = positions(size=sizes.hidden_size), Dropout(sizes.dropout)
@@ -323,7 +323,7 @@ class GridTransformer(CaptionDecoder):
             model_size=sizes.hidden_size,
             feed_forward_size=feed_forward_size,
             heads=heads,
-            score=attention["score"],  # type: ignore[arg-type]  # the config check knows what is in it
+            score=attention["score"],  # type: ignore[arg-type]  # the config check knows the type
             selection=attention["selection"],  # type: ignore[arg-type]
             head_key_size=None,
             head_value_size=None,
@@ -340,7 +340,7 @@ class GridTransformer(CaptionDecoder):
         self.stack = TransformerDecoder(settings, layers=layers, memory_size=sizes.annotation_size)
 
     def prepare(self, annotations: Tensor) -> list[Memory]:
-        """See `CaptionDecoder`; projects the annotations for each layer, once."""
+        """See `CaptionDecoder`; projects the annotations for each layer."""
         return self.stack.prepare(annotations)
 
     def init_state(self, source: list[Memory]) -> list[LayerState]:
@@ -362,8 +362,8 @@ class GridTransformer(CaptionDecoder):
             features,
             queries,
             _mean(last.weights),
-            _sum([layer.log_prob for layer in read]),
-            _sum([layer.entropy for layer in read]),
+            sum_over_layers(layer.log_prob for layer in read),
+            sum_over_layers(layer.entropy for layer in read),
             _mean(last.probabilities),
         )
 
@@ -378,15 +378,15 @@ class ShowAttendTell(nn.Module):
 
     Args:
         spec: the images and the captions' vocabulary.
-        encoder: what makes annotations, completed here with the number of channels.
+        encoder: makes the annotations, completed here with the number of channels.
         decoder: one of the three decoders, completed here with sizes.
         embedding_size: m.
         hidden_size: n.
-        dropout: of words and features; the decoders say where.
+        dropout: see the decoders.
 
     Raises:
-        ValueError: a size is below 1, the dropout is no probability below 1, the data has no captions or no
-            images, or a score that knows positions does not know all places.
+        ValueError: a size is below 1, the dropout is not in [0, 1), the data has no captions or no images, or
+            the score has fewer positions than the grid.
     """
 
     def __init__(
@@ -401,7 +401,7 @@ class ShowAttendTell(nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
-        check_shares(dropout=dropout)
+        check_dropouts(dropout=dropout)
         if spec.target is None:
             raise ValueError(
                 f"data set {spec.name!r} has no captions to write; take data=shapes, flickr8k, ..."
@@ -421,7 +421,7 @@ class ShowAttendTell(nn.Module):
         self.E = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
         self.project = nn.Identity()  # tasks ask for `output(project(features))`
         self.output = Linear(self.decoder.feature_size, spec.target.size)  # L_o
-        # Unit variance (torch's default) would let the words alone decide, by equation 7, which comes next.
+        # With unit variance (torch's default) the words would dominate equation 7.
         nn.init.normal_(self.E.weight, std=embedding_size**-0.5)
 
     def annotate(self, images: Tensor) -> Tensor:
@@ -430,8 +430,8 @@ class ShowAttendTell(nn.Module):
         return grid
 
     def encode(self, grid: Tensor) -> Any:
-        """What the decoder needs of a grid `(B, D, h, w)`; its places are taken row by row."""
-        # Once: autocast would do it at every word.
+        """Prepares a grid `(B, D, h, w)`, row by row, for the decoder."""
+        # Cast once: autocast would do so at every word.
         precision = autocast_dtype(grid.device.type) or self.output.weight.dtype
         annotations = grid.to(precision).flatten(2).mT.contiguous()
         return self.decoder.prepare(annotations)
@@ -452,7 +452,7 @@ class ShowAttendTell(nn.Module):
         return decoded
 
     def forward(self, images: Tensor, inputs: Padded) -> Decoded:
-        """Looks at images `(B, C, H, W)` and reads the inputs `(B, T)` behind them."""
+        """Encodes images `(B, C, H, W)` and decodes with the inputs `(B, T)`."""
         return self.decode(self.encode(self.annotate(images)), inputs)
 
     def logits(self, features: Tensor) -> Tensor:
@@ -474,9 +474,3 @@ def _decoded(features: Tensor, queries: Tensor, readings: list[Attended]) -> Dec
 def _mean(weights: Tensor | None) -> Tensor | None:
     """`(B, h, Q, L)` averaged over heads."""
     return None if weights is None else weights.mean(1)
-
-
-def _sum(parts: list[Tensor | None]) -> Tensor | None:
-    """The sum over layers; None where nothing was sampled."""
-    found = [part for part in parts if part is not None]
-    return torch.stack(found).sum(0) if found else None

@@ -1,8 +1,8 @@
-"""The Transformer: attention is all there is (Vaswani et al. 2017).
+"""The Transformer (Vaswani et al. 2017).
 
-An encoder of N layers turns the source into annotations; a decoder of N layers attends to them and to what
-it has written. Both are stacks that serve alone: an encoder for whatever is a sequence of vectors, a decoder
-over any memory (a sentence, the grid of a picture), or without one as a language model.
+An encoder of N layers turns the source into annotations; a decoder of N layers attends to them and to the
+tokens that it has written. Both stacks work alone: the encoder on any sequence of vectors, the decoder over
+any memory (a sentence, the grid of a picture), or without one as a language model.
 
 Shapes: B sentences, W hypotheses of each, K source and T target positions, D model size, h heads.
 """
@@ -19,14 +19,14 @@ from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.decoding import Step
 from zoo.kernels import Dropout, Linear, as_factor
-from zoo.networks.checks import check_shares, check_sizes
-from zoo.networks.decoded import Decoded, both_sides
+from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.decoded import Decoded, both_sides, sum_over_layers
 from zoo.networks.positions import Positions
 from zoo.runtime.compiling import compilable
 
 
 class Settings(NamedTuple):
-    """What all layers have in common.
+    """The settings of all layers.
 
     Attributes:
         model_size: d_model, D.
@@ -36,15 +36,15 @@ class Settings(NamedTuple):
         selection: of the attention to the memory; self-attention is soft.
         head_key_size: d_k; None: D / h.
         head_value_size: d_v; None: D / h.
-        rotary: turns the queries and keys of self-attention; None: nothing does.
-        window: self-attention reads that many positions to either side; None: all.
+        rotary: rotates the queries and keys of self-attention; None: no rotation.
+        window: positions to either side that self-attention reads; None: all.
         activation: of the feed-forward networks.
         dropout: of every sublayer's output (section 5.4).
         attention_dropout: of attention weights.
         activation_dropout: inside the feed-forward networks.
-        pre_norm: normalises what goes into a sublayer instead of what comes out.
-        longest: the most positions of the sequence, for scores that count them; None: they say so themselves.
-        longest_memory: those of the memory.
+        pre_norm: normalises the input of a sublayer instead of its output.
+        longest: the most positions of the sequence, for scores with weights for each; None: unknown.
+        longest_memory: the most positions of the memory; likewise.
     """
 
     model_size: int
@@ -70,7 +70,7 @@ class Settings(NamedTuple):
         return SelfAttention(attention=attention, causal=causal, window=self.window)
 
     def memory_attention(self, memory_size: int) -> MultiHeadAttention:
-        """Attention to a memory of that many features."""
+        """Attention to a memory with `memory_size` features."""
         return self._attention(selection=self.selection, key_size=memory_size, longest=self.longest_memory)
 
     def _attention(self, **others: object) -> MultiHeadAttention:
@@ -98,18 +98,18 @@ class Residual(nn.Module):
         self.pre_norm = settings.pre_norm
 
     def enter(self, x: Tensor) -> Tensor:
-        """What the sublayer sees."""
-        seen: Tensor = self.norm(x) if self.pre_norm else x
-        return seen
+        """The input of the sublayer."""
+        entered: Tensor = self.norm(x) if self.pre_norm else x
+        return entered
 
     def leave(self, x: Tensor, output: Tensor) -> Tensor:
-        """What follows when the sublayer made `output` of it."""
+        """The output of the connection, from its input and the sublayer's output."""
         total: Tensor = x + self.dropout(output)
         return total if self.pre_norm else self.norm(total)
 
 
 class FeedForward(nn.Sequential):
-    """`FFN(x) = max(0, x W_1 + b_1) W_2 + b_2`, at each position by itself (section 3.3)."""
+    """`FFN(x) = max(0, x W_1 + b_1) W_2 + b_2` at each position (section 3.3)."""
 
     def __init__(self, settings: Settings) -> None:
         inner, outer = settings.feed_forward_size, settings.model_size
@@ -125,9 +125,9 @@ class FeedForward(nn.Sequential):
 def _check_activation(activation: nn.Module, hidden: Tensor) -> None:
     name = type(activation).__name__
     try:
-        with warnings.catch_warnings(action="error"):  # torch's, that it has to guess an axis
+        with warnings.catch_warnings(action="error"):  # torch warns where it has to guess an axis
             shape = activation(hidden).shape
-    except Exception as error:  # whatever a wrong setting raises
+    except Exception as error:  # from any wrong setting
         raise ValueError(f"activation={name} cannot be applied: {error}") from error
     if shape != hidden.shape:
         raise ValueError(f"activation={name} must leave {tuple(hidden.shape)} as it is, made {tuple(shape)}")
@@ -161,16 +161,16 @@ class TransformerEncoder(nn.Module):
     def __init__(self, settings: Settings, *, layers: int) -> None:
         super().__init__()
         self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(layers))
-        # Sublayers that normalise what goes in leave the sum of all of them as it is.
+        # With `pre_norm` the sum of all sublayers is not normalised yet.
         self.norm = nn.LayerNorm(settings.model_size) if settings.pre_norm else nn.Identity()
 
     def forward(
         self, inputs: Tensor, keep_mask: Tensor | None = None, *, weights: bool = False
     ) -> tuple[Tensor, list[Tensor | None]]:
-        """Encodes `(B, N, D)`, of which `keep_mask (B, N)` says what may be attended to.
+        """Encodes `(B, N, D)`; positions in `keep_mask (B, N)` may be attended to.
 
         Returns:
-            Annotations `(B, N, D)`, and each layer's weights `(B, h, N, N)`, None where not asked for.
+            Annotations `(B, N, D)`, and each layer's weights `(B, h, N, N)` or None.
         """
         maps = []
         for layer in self.layers:
@@ -180,10 +180,10 @@ class TransformerEncoder(nn.Module):
 
 
 class LayerState(NamedTuple):
-    """What a decoder's layer carries from step to step, all `(B, W, ...)`.
+    """The state of a decoder's layer, all `(B, W, ...)`.
 
     Attributes:
-        cache: keys and values of what was written, `(B, W, h, T, ...)`.
+        cache: keys and values of the written tokens, `(B, W, h, T, ...)`.
         selection: `(B, W, h)`, the state of the attention to the memory (positions of local attention); None
             where it has none.
     """
@@ -197,7 +197,7 @@ class DecoderLayer(nn.Module):
 
     Args:
         settings: of the layer.
-        memory_size: features of the memory; None: there is none, and no attention to it.
+        memory_size: features of the memory; None: no memory and no attention to it.
     """
 
     def __init__(self, settings: Settings, *, memory_size: int | None) -> None:
@@ -216,7 +216,7 @@ class DecoderLayer(nn.Module):
     def step(
         self, x: Tensor, state: LayerState, memory: Memory | None, *, weights: bool
     ) -> tuple[Tensor, LayerState, Attended | None]:
-        """One more position `(B, W, D)` of every hypothesis; what it read of the memory."""
+        """Appends a position `(B, W, D)` to every hypothesis; also returns its reading of the memory."""
         # Each hypothesis attends to itself alone: W is a leading axis here, and the query axis below.
         own, cache = self.self_attention.step(self.residual_1.enter(x).unsqueeze(-2), state.cache)
         x = self.residual_1.leave(x, own.context.squeeze(-2))
@@ -231,7 +231,7 @@ class DecoderLayer(nn.Module):
 
         Returns:
             The output, the queries of the memory `(B, T, D)`, weights `(B, h, T, T)` of the self-attention
-            where asked for, and what was read of the memory.
+            or None, and the reading of the memory.
         """
         own = self.self_attention(self.residual_1.enter(x), weights=weights)
         query = self.residual_1.leave(x, own.context)
@@ -250,13 +250,13 @@ class DecoderLayer(nn.Module):
 
 
 class StackRead(NamedTuple):
-    """What a decoder stack made of T positions.
+    """The output of a decoder stack for T positions.
 
     Attributes:
         features: `(B, T, D)`.
-        queries: `(B, T, D)`, what the first layer asked the memory.
-        own: each layer's weights `(B, h, T, T)` over the target itself; None where not asked for.
-        read: what each layer read of the memory; None without one.
+        queries: `(B, T, D)` of the first layer's attention to the memory.
+        own: each layer's weights `(B, h, T, T)` over the target itself, or None.
+        read: each layer's reading of the memory; None without one.
     """
 
     features: Tensor
@@ -271,7 +271,7 @@ class TransformerDecoder(nn.Module):
     Args:
         settings: of the layers.
         layers: N.
-        memory_size: features of the memory; None: there is none (a language model).
+        memory_size: features of the memory; None: no memory (a language model).
     """
 
     def __init__(self, settings: Settings, *, layers: int, memory_size: int | None) -> None:
@@ -282,7 +282,7 @@ class TransformerDecoder(nn.Module):
 
     @compilable
     def prepare(self, annotations: Tensor, keep_mask: Tensor | None = None) -> list[Memory]:
-        """What each layer reads of a memory `(B, K, memory_size)`; of it `keep_mask (B, K)` may be read."""
+        """Projects annotations `(B, K, memory_size)` for each layer; `keep_mask (B, K)` may be read."""
         mask, annotations = None if keep_mask is None else keep_mask.unsqueeze(-2), as_factor(annotations)
         layers = (cast(DecoderLayer, layer) for layer in self.layers)
         return [layer.memory_attention.prepare(annotations, keep_mask=mask) for layer in layers]
@@ -291,8 +291,8 @@ class TransformerDecoder(nn.Module):
         """The state before the first position, W = 1.
 
         Args:
-            like: `(B, ...)`, of the sentences' number, dtype and device.
-            memories: what `prepare` returned.
+            like: `(B, ...)`, sets number of sentences, dtype and device.
+            memories: from `prepare`.
         """
         empty = like.new_zeros(len(like), 1, self.model_size)
         return [layer.init_state(empty, memory) for layer, memory in self._with(memories)]
@@ -300,7 +300,7 @@ class TransformerDecoder(nn.Module):
     def step(
         self, inputs: Tensor, state: Sequence[LayerState], memories: Sequence[Memory] = ()
     ) -> tuple[Tensor, list[LayerState], list[Attended | None]]:
-        """One more position `(B, W, D)`; the new state, and what each layer read, the last with weights."""
+        """Appends a position `(B, W, D)`; returns features, state and readings, the last with weights."""
         states, read = [], []
         for (layer, memory), own in zip(self._with(memories), state, strict=True):
             inputs, own, attended = layer.step(inputs, own, memory, weights=layer is self.layers[-1])
@@ -337,13 +337,13 @@ class Transformer(nn.Module):
     """Encoder, decoder and embeddings: translates padded ids into features, log-probabilities and weights.
 
     Embeddings are multiplied with sqrt(D) and share their matrix with the output where `tie_embeddings`
-    (section 3.4). What the paper leaves open: matrices start as Glorot & Bengio 2010 (uniform), biases at
-    zero.
+    (section 3.4). The paper leaves the initialisation open: matrices start as in Glorot & Bengio 2010
+    (uniform), biases at zero.
 
     Args:
         spec: the data's vocabularies.
         attention: `{score, selection}`; the score of every attention, the selection of the one to the source.
-        positions: how tokens know where they stand, completed here with the size.
+        positions: the position encoding, completed here with the size.
         model_size: d_model, D.
         feed_forward_size: d_ff.
         heads: h.
@@ -353,15 +353,15 @@ class Transformer(nn.Module):
         attention_dropout: of attention weights.
         activation_dropout: inside the feed-forward networks.
         activation: of the feed-forward networks.
-        pre_norm: normalises what goes into a sublayer, not what comes out as in the paper.
-        window: self-attention reads that many positions to either side (section 4); None: all.
+        pre_norm: normalises the input of a sublayer instead of its output, as in the paper.
+        window: positions to either side that self-attention reads (section 4); None: all.
         head_key_size: d_k; None: D / h.
         head_value_size: d_v; None: D / h.
         tie_embeddings: source, target and output share one matrix.
 
     Raises:
-        ValueError: if a size is below 1 or cannot be divided among the heads, a dropout is no probability
-            below 1, the activation changes shapes, the data has no text, or vocabularies cannot be shared.
+        ValueError: if a size is below 1 or cannot be divided among the heads, a dropout is not in [0, 1), the
+            activation changes shapes, the data has no text, or vocabularies cannot be shared.
     """
 
     def __init__(
@@ -397,7 +397,7 @@ class Transformer(nn.Module):
         )
         if (head_key_size is None or head_value_size is None) and model_size % heads:
             raise ValueError(f"model_size={model_size} cannot be divided among heads={heads}")
-        check_shares(
+        check_dropouts(
             dropout=dropout, attention_dropout=attention_dropout, activation_dropout=activation_dropout
         )
         self.query_size = model_size
@@ -409,7 +409,7 @@ class Transformer(nn.Module):
             model_size=model_size,
             feed_forward_size=feed_forward_size,
             heads=heads,
-            score=attention["score"],  # type: ignore[arg-type]  # the config check knows what is in it
+            score=attention["score"],  # type: ignore[arg-type]  # the config check knows the type
             selection=attention["selection"],  # type: ignore[arg-type]
             head_key_size=head_key_size,
             head_value_size=head_value_size,
@@ -435,7 +435,7 @@ class Transformer(nn.Module):
             self.embed_source.weight = self.output.weight = self.embed_target.weight
 
     def encode(self, source: Padded) -> list[Memory]:
-        """Encodes `(B, K)` ids into what each layer of the decoder reads."""
+        """Encodes `(B, K)` ids into a memory for each layer of the decoder."""
         annotations, _ = self.encoder(self._embed_source(source.ids), source.keep_mask)
         return self.decoder.prepare(annotations, source.keep_mask)
 
@@ -456,10 +456,11 @@ class Transformer(nn.Module):
     def decode(self, memory: list[Memory], inputs: Padded) -> Decoded:
         """Teacher-forced over the inputs `(B, T)`: equal to T steps."""
         features, queries, _, read = self.decoder(self._embed_target(inputs.ids), memory)
-        return Decoded(features, queries, None, _sum(read, "log_prob"), _sum(read, "entropy"))
+        log_prob, entropy = (layer.log_prob for layer in read), (layer.entropy for layer in read)
+        return Decoded(features, queries, None, sum_over_layers(log_prob), sum_over_layers(entropy))
 
     def forward(self, source: Padded, inputs: Padded) -> Decoded:
-        """Encodes `(B, K)` ids and reads the inputs `(B, T)` behind them."""
+        """Encodes `(B, K)` ids and decodes with the inputs `(B, T)`."""
         return self.decode(self.encode(source), inputs)
 
     def logits(self, features: Tensor) -> Tensor:
@@ -468,7 +469,7 @@ class Transformer(nn.Module):
         return scores
 
     def attention_maps(self, source: Padded, inputs: Padded) -> dict[str, list[Tensor]]:
-        """Every head's weights while `inputs (B, T)` are read, for each layer.
+        """The weights of every head of each layer while `inputs (B, T)` are decoded.
 
         Returns:
             `encoder (B, h, K, K)`, `decoder (B, h, T, T)` and `cross (B, h, T, K)`.
@@ -489,9 +490,3 @@ class Transformer(nn.Module):
     def _scaled(self, embedding: nn.Module, ids: Tensor) -> Tensor:
         scaled: Tensor = embedding(ids) * self.query_size**0.5
         return scaled
-
-
-def _sum(read: Sequence[Attended], field: str) -> Tensor | None:
-    """The sum over layers; None where nothing was sampled."""
-    parts = [getattr(attended, field) for attended in read]
-    return None if parts[0] is None else torch.stack(parts).sum(0)
