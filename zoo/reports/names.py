@@ -5,7 +5,7 @@ from typing import Any
 
 NOT_SPECIAL = (
     *("experiment=", "seed=", "name=", "paths.", "sweep", "logger", "callbacks.", "hydra.", "+hydra.", "~"),
-    *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test="),
+    *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test=", "plugins="),
 )
 """Beginnings of overrides that change no result, may name folders of a machine, or go along with another."""
 SPEEDS = ("captions", "tokens", "images", "games")
