@@ -19,7 +19,7 @@ from zoo.reports.names import special
 from zoo.reports.records import merged
 from zoo.reports.runs import Run
 from zoo.reports.seeds import SeedDifference, Summary, seed_difference
-from zoo.reports.significance import Difference, bootstrap_differences
+from zoo.reports.significance import Difference, paired_bootstrap
 
 
 @dataclass(frozen=True)
@@ -261,7 +261,7 @@ def _with_items(
     sides = [[columns[run.path] for run in row.group.runs if run.path in columns] for row in rows]
     statistics = np.stack([items.statistics[path] for path in columns], axis=1)
     pairs = [(sides[number], sides[baseline]) for number in others]
-    found = bootstrap_differences(scorer, statistics, pairs, samples=question.samples, seed=question.seed)
+    found = paired_bootstrap(scorer, statistics, pairs, samples=question.samples, seed=question.seed)
     added = dict(zip(others, found, strict=True))
     return [replace(row, items=added.get(number)) for number, row in enumerate(rows)]
 
