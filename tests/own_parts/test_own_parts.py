@@ -76,7 +76,7 @@ def test_a_task_is_a_room_of_ones_own(place: Path) -> None:
 
 @pytest.mark.slow
 def test_a_task_of_ones_own_is_watched_and_published(place: Path) -> None:
-    """What a dashboard and a table must know of its metrics they learn from the task and from results.json."""
+    """The task tells the dashboard how its metrics are read, results.json tells the tables."""
     train(place, "-m", "plugins=[my_zoo]", "experiment=signs", "seed=1,2", "+sweep.name=mine", logger="wandb")
     runs = runs_of(place)
     watched = call(place, "-m", "zoo", "watch", runs[0], named=False)

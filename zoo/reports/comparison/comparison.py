@@ -131,29 +131,14 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
         raise ValueError(f"there is no finished run to compare ({reasons})")
     metrics = _metrics(candidates, question)
     metric, split = metrics[0], question.split
-    language = question.language or language_of(candidates)
-    if metric == "bleu_tok_lc" and not language:
-        raise ValueError(
-            f"bleu_tok_lc needs the target's language, which no results.json beside {candidates[0].path} "
-            "tells: give --language, for example --language de"
-        )
     require_comparable(candidates, metrics)
     records = merged(run.metrics for run in candidates)
-    scored_by = records[metric].items if metric in records else metric
-    scorer = ITEM_SCORES[scored_by](language) if scored_by in ITEM_SCORES else None
+    scored_by = ITEM_SCORES.get(records[metric].items if metric in records else metric)
+    scorer = scored_by(question.language or language_of(candidates)) if scored_by else None
     items = Items({}, [], "") if scorer is None else read_items(candidates, scorer, split, metric)
-    kept: list[Run] = []
-    for run in candidates:
-        if run.value(split, metric) is None and not run.results and run.path in items.statistics:
-            assert scorer is not None
-            value = scorer.score(items.statistics[run.path].sum(axis=0).tolist())
-            run = replace(run, scored={split: {metric: value}})
-        if run.value(split, metric) is None:
-            given = (run.results.get(split) or {}).get(metric)
-            reason = f"its {split} {metric} is {given}" if given is not None else f"no {metric} of {split}"
-            left_out.append(replace(run, left_out=reason))
-        else:
-            kept.append(run)
+    scored = [_scored(run, items, scorer, split, metric) for run in candidates]
+    left_out += [run for run in scored if run.left_out]
+    kept = [run for run in scored if not run.left_out]
     if not kept:
         reasons = "; ".join(f"{run.path}: {run.left_out}" for run in left_out)
         raise ValueError(f"there is nothing to compare ({reasons}; {'; '.join(items.notes)})")
@@ -212,6 +197,18 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
         return question.metrics
     picked = str((runs[0].results.get("checkpoint") or {}).get("metric", "")).partition("/")[2]
     return (picked if picked in measured else measured[0],)
+
+
+def _scored(run: Run, items: Items, scorer: SummedScore | None, split: str, metric: str) -> Run:
+    """The run, with the score of its predictions where it has no results; left out where it has no score."""
+    if scorer is not None and not run.results and run.path in items.statistics:
+        value = scorer.score(items.statistics[run.path].sum(axis=0).tolist())
+        run = replace(run, scored={split: {metric: value}})
+    if run.value(split, metric) is not None:
+        return run
+    given = run.measured(split).get(metric)
+    reason = f"no {metric} of {split}" if given is None else f"its {split} {metric} is {given}"
+    return replace(run, left_out=reason)
 
 
 def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
