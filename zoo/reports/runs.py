@@ -19,7 +19,7 @@ _NOT_RESULTS = ("sweep.json", "optimization_results.json", "faults.json")
 _NEEDED = {"config_hash": str, "test": dict, "seed": int}
 _KINDS: dict[str, type] = {
     **_NEEDED,
-    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash", "task", "model", "data_set"), str),
+    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash", "task", "model", "data_set", "unit"), str),
     **dict.fromkeys(("signatures", "checkpoint", "per_second", "machine", "versions"), dict),
     "overrides": list,
 }

@@ -41,6 +41,7 @@ class Task(pl.LightningModule, ABC):
         predictor: what uses a trained model; None: nothing does.
         metrics: all that it may measure, in the order of published tables.
         controls: what may stand beside its scores, by the name that `control_scores` begins with.
+        unit: which of a batch's `throughput_counts` tables tell speeds in; empty: the first.
         rules: what parts of a configuration ask of each other.
         telling: the metrics that are watched, the first one first: shown where there is room for a few, and
             proposed as the monitor in place of one that never changes.
@@ -59,6 +60,7 @@ class Task(pl.LightningModule, ABC):
     predictor: ClassVar[type[Predictor] | None] = None
     metrics: ClassVar[Mapping[str, Measure]]
     controls: ClassVar[Mapping[str, Control]] = {"majority": Control("the most frequent answer")}
+    unit: ClassVar[str] = ""
     telling: ClassVar[tuple[str, ...]] = ()
     rules: ClassVar[tuple[Rule, ...]] = ()
 
