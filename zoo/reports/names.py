@@ -7,7 +7,7 @@ NOT_SPECIAL = (
     *("experiment=", "seed=", "name=", "paths.", "sweep", "logger", "callbacks.", "hydra.", "+hydra.", "~"),
     *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test=", "plugins="),
 )
-"""Beginnings of overrides that change no result, may name folders of a machine, or go along with another."""
+"""Beginnings of overrides that change no result, or name folders of a machine."""
 
 
 def special(overrides: Sequence[str]) -> list[str]:

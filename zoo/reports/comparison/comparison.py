@@ -1,4 +1,4 @@
-"""Groups of runs against a baseline: what differs, by how much, and whether that could be chance."""
+"""Compares groups of runs with a baseline: differences, their intervals and p-values."""
 
 import os
 from collections.abc import Mapping, Sequence

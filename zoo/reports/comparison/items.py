@@ -1,4 +1,4 @@
-"""What every test item adds to a score, for each run: what a paired bootstrap draws from."""
+"""What every test item adds to a score, for each run: the statistics of the paired bootstrap."""
 
 import math
 from collections.abc import Sequence
