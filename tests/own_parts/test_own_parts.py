@@ -1,5 +1,6 @@
 """A score and a whole task in a package outside the checkout: one word each, everywhere."""
 
+import json
 import os
 import re
 import shutil
@@ -30,8 +31,9 @@ def call(place: Path, *command: str, named: bool = True, code: int = 0) -> str:
     return done.stdout + done.stderr
 
 
-def train(place: Path, *line: str, named: bool = False, code: int = 0) -> str:
-    where = [f"paths.runs_dir={place}/runs", f"paths.cache_dir={place}/cache", "logger=csv", "trainer=debug"]
+def train(place: Path, *line: str, logger: str = "csv", named: bool = False, code: int = 0) -> str:
+    where = [f"paths.runs_dir={place}/runs", f"paths.cache_dir={place}/cache", f"logger={logger}"]
+    where += ["trainer=debug"]
     return call(place, str(PROJECT / "train.py"), *line, *where, named=named, code=code)
 
 
@@ -72,6 +74,25 @@ def test_a_task_is_a_room_of_ones_own(place: Path) -> None:
     assert "has pairs of sentences, but SignTask takes sums" in refused
     refused = train(place, "plugins=[my_zoo]", "model=sign_linear", "task.monitor=val/bleu", code=2)
     assert "val/bleu is not measured" in refused
+
+
+@pytest.mark.slow
+def test_a_task_of_ones_own_is_watched_and_published(place: Path) -> None:
+    """The task tells the dashboard how its metrics are read, results.json tells the tables."""
+    train(place, "-m", "plugins=[my_zoo]", "experiment=signs", "seed=1,2", "+sweep.name=mine", logger="wandb")
+    runs = runs_of(place)
+    watched = call(place, "-m", "zoo", "watch", runs[0], named=False)
+    assert re.search(r'"val/sign_error":\s*\{\s*"min"', watched), watched
+    recorded = json.loads((Path(runs[0]) / "results.json").read_text(encoding="utf-8"))["metrics"]
+    assert recorded["sign_error"].items() >= {"better": "min", "headline": True}.items()
+    part = "<!-- {0} data=signs:begin -->\n<!-- {0}:end -->\n"
+    (place / "README.md").write_text(part.format("results") + part.format("summary"), encoding="utf-8")
+    call(place, "-m", "zoo.reports.publish", *runs, named=False)  # results alone are read
+    page = (place / "README.md").read_text(encoding="utf-8")
+    assert re.search(r"\| signs \| 1, 2 \| \d\.\d{3} ± \d\.\d{3} \|", page), page
+    assert re.search(r"\| `signs` \| sign_error \d\.\d{3} ± \d\.\d{3} \| 1, 2 \|", page), page
+    compared = call(place, "-m", "zoo", "compare", str(place / "results"), named=False)
+    assert re.search(r"signs.* 2 .*\d\.\d{3} ± \d\.\d{3}", compared), compared
 
 
 @pytest.mark.slow

@@ -195,6 +195,7 @@ def test_every_field(tmp_path: Path) -> None:
             "task",
             "model",
             "data_set",
+            "unit",
             "metrics",
             "controls",
             "more",

@@ -10,7 +10,11 @@ from zoo.metrics.text import SummedScore, text_metrics
 
 
 def _text(name: str, language: str) -> SummedScore:
-    return cast(SummedScore, text_metrics(language)[name])
+    if name not in (metrics := text_metrics(language)):
+        raise ValueError(
+            f"{name} needs the language of the text, which no results say: give --language de, ..."
+        )
+    return cast(SummedScore, metrics[name])
 
 
 def _caption(name: str, language: str) -> SummedScore:
@@ -23,4 +27,4 @@ ITEM_SCORES: dict[str, Callable[[str], SummedScore]] = {
     "caption_match": lambda language: CaptionMatch(),
     "wrong_answers": lambda language: WrongAnswers(),
 }
-"""Each makes a score from the language of the text, which may be empty."""
+"""Each makes a score from the language of the text; ValueError where one needs it and it is empty."""

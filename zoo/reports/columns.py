@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from zoo.metrics.measure import Better, MetricRecord
-from zoo.reports.names import speed_unit
 from zoo.reports.runs import Run, is_number
 from zoo.reports.seeds import Summary, summarise
 
@@ -56,7 +55,8 @@ def metric_column(name: str, record: MetricRecord, split: str = "test") -> Colum
 
 def cost_columns(runs: Sequence[Run]) -> dict[str, Column]:
     """What runs cost, by its name in results.json; speeds are in the unit of the first run."""
-    unit = speed_unit(runs[0].results.get("per_second") or {})
+    results = runs[0].results
+    unit = results.get("unit") or next(iter(results.get("per_second") or ()), "items")
 
     def cost(name: str) -> Callable[[Run], float | None]:
         return lambda run: _finite(run.results.get(name))

@@ -56,18 +56,18 @@ class Group:
 
 
 def group(runs: Sequence[Run], *, in_full: bool = False) -> list[Group]:
-    """Puts runs together that differ in nothing but the seed.
+    """Groups runs that differ in nothing but the seed.
 
-    Files of one's own may lie anywhere and are no part of a config_hash, so the vocabulary learned from them
-    tells such runs apart.
+    The paths of a user's own files are no part of a config_hash, so vocabulary_hash and test_hash tell runs
+    on other files apart.
 
     Args:
         runs: all of which may be compared.
         in_full: whether labels name what was typed in all groups, too, in the order in which it was typed.
 
     Returns:
-        Groups in the order of their first runs. Of runs that repeat a seed the one for which least was typed
-        counts, of those the last: counted twice, one result would pass for two.
+        Groups in the order of their first runs. Of runs that repeat a seed the one with the fewest overrides
+        counts, of those the last.
     """
     together: dict[tuple[str, ...], dict[Any, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
@@ -102,10 +102,9 @@ def _repeating(run: Run, counted: Run) -> Run:
 
 
 def mixed(groups: Sequence[Group]) -> list[str]:
-    """A line for each group whose runs were not all typed alike where that is no part of a config_hash.
+    """A line for each group whose runs differ in overrides that are no part of a config_hash.
 
-    Files of one's own may be the same ones at another place, or others; another rhythm of validations picks
-    another checkpoint.
+    A user's own files may have moved or be others; other validation steps may pick another checkpoint.
     """
     lines = []
     for one in groups:
@@ -180,10 +179,10 @@ def _told_apart(labels: Sequence[str], keys: Sequence[tuple[str, ...]]) -> list[
 
 
 def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
-    """Of each group's configuration, what is not the same in all; of keys that always say the same, one.
+    """The settings in which the groups' configurations differ; of keys with the same values only the first.
 
-    What was typed comes first. Kept results and predictions have no configuration: what they do not say is
-    unknown, not another value, so beside configurations they decide nothing.
+    Keys that were typed come first. Kept results and predictions have no configuration, so a setting that
+    they do not name is unknown: beside configurations they add no key.
     """
     typed = [_typed(runs[0]) for runs in groups]
     configs = [next(filter(None, (_config(run.path) for run in runs)), {}) for runs in groups]
@@ -202,7 +201,7 @@ def _varying(groups: Sequence[Sequence[Run]]) -> list[dict[str, str]]:
 
 
 def _config(path: Path) -> dict[str, str]:
-    """Every value of a run's config.yaml as a table writes it, by its full key; of a damaged file none."""
+    """The values of a run's config.yaml as text, by full key; nothing where the file is damaged."""
     try:
         config = read_yaml(path / "config.yaml")
         values = flat(hashed_config(config), ".")

@@ -5,11 +5,9 @@ from typing import Any
 
 NOT_SPECIAL = (
     *("experiment=", "seed=", "name=", "paths.", "sweep", "logger", "callbacks.", "hydra.", "+hydra.", "~"),
-    *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test="),
+    *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test=", "plugins="),
 )
-"""Beginnings of overrides that change no result, may name folders of a machine, or go along with another."""
-SPEEDS = ("captions", "tokens", "images", "games")
-"""What a speed is told in, the first that was measured; the second where none was."""
+"""Beginnings of overrides that change no result, or name folders of a machine."""
 
 
 def special(overrides: Sequence[str]) -> list[str]:
@@ -32,8 +30,3 @@ def label(results: Mapping[str, Any], of: str | None = None) -> str:
 def printable(text: str) -> str:
     r"""As UTF-8 can write it: a byte of a folder's name that is none becomes `\udcff` or the like."""
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
-
-
-def speed_unit(counted: Mapping[str, float]) -> str:
-    """What a speed is told in."""
-    return next((name for name in SPEEDS if name in counted), SPEEDS[1])

@@ -55,6 +55,7 @@ def _declared(results: Mapping[str, Any], path: Path) -> dict[str, Any]:
     splits = [of for split, of in results.items() if split == "val" or split.startswith("test")]
     measured = {name for of in splits if isinstance(of, dict) for name in of}
     return {
+        "unit": task.unit,
         "metrics": metric_records(task.metrics, measured),
         "controls": control_records(task.controls, measured),
     }

@@ -1,4 +1,4 @@
-"""Which runs there are to compare, and which of them cannot be: a damaged one stops no comparison."""
+"""Finds and reads runs to compare; a damaged one is left out with the reason and stops no comparison."""
 
 import os
 import sys
@@ -19,26 +19,26 @@ _NOT_RESULTS = ("sweep.json", "optimization_results.json", "faults.json")
 _NEEDED = {"config_hash": str, "test": dict, "seed": int}
 _KINDS: dict[str, type] = {
     **_NEEDED,
-    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash", "task", "model", "data_set"), str),
+    **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash", "task", "model", "data_set", "unit"), str),
     **dict.fromkeys(("signatures", "checkpoint", "per_second", "machine", "versions"), dict),
     "overrides": list,
 }
-"""What results.json must hold where a comparison reads it; what is not needed may be null, or not there."""
+"""Types of the values that a comparison reads; those that are not needed may be null or missing."""
 _LARGEST = sys.float_info.max**0.2
-"""Tests over seeds take the fourth power of a number; that of a larger one would be none any more."""
+"""Tests over seeds take the fourth power of a number, which must stay finite."""
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run, or a file that speaks for one.
+    """A run's folder, its kept results, or predictions of any system.
 
     Attributes:
-        path: a run's folder, a kept results file, or predictions of any system.
-        state: what became of it.
+        path: of the folder or file.
+        state: of the run, as status.json says it; `predictions` of predictions alone.
         left_out: why it is no part of the comparison; None when it is.
-        results: what it measured; empty for predictions alone.
+        results: the content of results.json; empty for predictions alone.
         overrides: what was typed for it.
-        scored: what predictions without results were found to be worth, by split and metric.
+        scored: scores computed from predictions without results, by split and metric.
     """
 
     path: Path
@@ -55,17 +55,17 @@ class Run:
 
     @property
     def metrics(self) -> Mapping[str, MetricRecord]:
-        """What is known of each metric."""
+        """How each metric is to be read."""
         return self.results.get("metrics") or {}
 
     @property
     def controls(self) -> Mapping[str, ControlRecord]:
-        """What stands beside its scores."""
+        """Which controls were scored, by name."""
         return self.results.get("controls") or {}
 
     @property
     def headline(self) -> str | None:
-        """The one metric that says most."""
+        """The metric that stands for the run where there is room for one."""
         return next((name for name, one in self.metrics.items() if one.headline), None)
 
     @property
@@ -84,13 +84,13 @@ class Run:
         return self.results.get(split) or self.scored.get(split) or {}
 
     def value(self, split: str, metric: str) -> float | None:
-        """What it measured; None when it did not, or when that is no number of which a mean can be taken."""
+        """The value of a metric; None where it was not measured or is not finite."""
         value = self.measured(split).get(metric)
         return float(value) if is_number(value) else None
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Whether a mean can be taken of it: it is finite, and not so large that its powers are not."""
+    """Whether a value is a finite number whose fourth power is finite."""
     return isinstance(value, int | float) and abs(value) <= _LARGEST  # which NaN is not either
 
 
@@ -99,7 +99,7 @@ class _NotTested(ValueError):
 
 
 def find_runs(paths: Sequence[Path]) -> list[Run]:
-    """Every run that is named or lies below a named folder, once, in that order.
+    """Every run that is named or lies below a named folder, each once, in that order.
 
     Args:
         paths: runs, sweeps, folders of many, kept `results/*.json`, or `predictions.jsonl` files.
@@ -156,7 +156,7 @@ def _is_kept(path: Path) -> bool:
 
 
 def read_run(path: Path) -> Run:
-    """A run, or a file that speaks for one; what is wrong with it is why it is left out."""
+    """Reads a run's folder or a kept file; one that cannot be read says so in `left_out`."""
     try:
         if not path.exists():
             return Run(path, "gone", f"its folder is gone, a job by {path.parent / RECORD}")
@@ -218,7 +218,7 @@ def _results(path: Path) -> dict[str, Any]:
 
 
 def _integer(digits: str) -> int | float:
-    """As JSON's other numbers are read: one that is too large for a float is infinite."""
+    """A whole number; one beyond 64 bits as a float, which may be infinite."""
     value = int(digits)
     return value if abs(value) < 2**63 else float(digits)
 

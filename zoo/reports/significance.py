@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics.text import References, SummedScore
+from zoo.metrics.text import SummedScore
 
 _ROUNDING = 1e-9
 """Means over several runs may differ by this much and be the same."""
@@ -32,60 +32,22 @@ class Difference(NamedTuple):
 
 def paired_bootstrap(
     metric: SummedScore,
-    references: References,
-    baseline: Sequence[str],
-    systems: Sequence[Sequence[str]],
-    *,
-    samples: int,
-    seed: int,
-) -> tuple[float, list[Difference]]:
-    """Compares systems with a baseline on the same sentences.
-
-    Test sets of the same size are drawn from the sentences with replacement, and all systems are scored on
-    each of them (Koehn 2004, section 4). A p-value counts the given test set as one more resample, so it is
-    never 0 (Davison & Hinkley 1997, section 4.2). Two systems that say the same have p = 1.
-
-    The resamples are those that sacreBLEU draws from the same seed. (Its own p-value differs: it counts
-    resamples in which the difference exceeds its mean by more than the measured difference, and gives two
-    equal systems the smallest p-value there is.)
-
-    Args:
-        metric: what is compared.
-        references: for each of N sentences its raw references.
-        baseline: N predictions.
-        systems: N predictions of each system.
-        samples: how many test sets are drawn.
-        seed: of the draw.
-
-    Returns:
-        The baseline's score, and each system's difference from it.
-
-    Raises:
-        ValueError: the counts differ, there are no sentences, or there is no sample.
-    """
-    if not references:
-        raise ValueError("there are no sentences to compare")
-    # (N, systems, statistics), the baseline first
-    statistics = np.stack(
-        [np.array(metric.sentence_statistics(texts, references)) for texts in (baseline, *systems)], axis=1
-    )
-    pairs = [([column], [0]) for column in range(1, len(systems) + 1)]
-    differences = bootstrap_differences(metric, statistics, pairs, samples=samples, seed=seed)
-    return metric.score(statistics[:, 0].sum(axis=0).tolist()), differences
-
-
-def bootstrap_differences(
-    metric: SummedScore,
     statistics: NDArray[np.int64],
     pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
     *,
     samples: int,
     seed: int,
 ) -> list[Difference]:
-    """As `paired_bootstrap`, of what the items of a test set add to the sums, and with several runs a side.
+    """Compares configurations with baselines on the same test items.
 
-    Every run is scored on the same resamples, and a side's score is the mean over its runs: what is drawn
-    anew are the test items, not the seeds.
+    Test sets of the same size are drawn from the items with replacement, and every run is scored on each of
+    them (Koehn 2004, section 4). A side's score is the mean over its runs: items are drawn anew, not seeds. A
+    p-value counts the given test set as one more resample, so it is never 0 (Davison & Hinkley 1997, section
+    4.2). Two systems that say the same have p = 1.
+
+    The resamples are those that sacreBLEU draws from the same seed. (Its own p-value differs: it counts
+    resamples in which the difference exceeds its mean by more than the measured difference, and gives two
+    equal systems the smallest p-value there is.)
 
     Args:
         metric: what is compared.
@@ -111,21 +73,16 @@ def bootstrap_differences(
         # how often each item was drawn, times what it adds: no copy of the statistics for each resample
         times = np.bincount(generator.choice(count, size=count), minlength=count).astype(np.float64)
         drawn[number] = _scores(metric, (times @ flat).astype(np.int64).reshape(shape))
-    return [
-        _difference(
-            float(whole[own].mean()),
-            float(whole[own].mean() - whole[base].mean()),
-            drawn[:, own].mean(axis=1) - drawn[:, base].mean(axis=1),
-        )
-        for own, base in ((list(own), list(base)) for own, base in pairs)
-    ]
+    found = []
+    for own, base in ((list(own), list(base)) for own, base in pairs):
+        score, difference = whole[own].mean(), whole[own].mean() - whole[base].mean()
+        resampled = drawn[:, own].mean(axis=1) - drawn[:, base].mean(axis=1)
+        low, high = np.percentile(resampled, [2.5, 97.5])
+        against = int((resampled * np.sign(difference) <= _ROUNDING).sum())
+        p = (against + 1) / (samples + 1)
+        found.append(Difference(float(score), float(difference), float(low), float(high), p))
+    return found
 
 
 def _scores(metric: SummedScore, sums: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.array([metric.score(row) for row in sums.tolist()])
-
-
-def _difference(score: float, difference: float, resampled: NDArray[np.float64]) -> Difference:
-    low, high = np.percentile(resampled, [2.5, 97.5])
-    against = int((resampled * np.sign(difference) <= _ROUNDING).sum())
-    return Difference(score, difference, float(low), float(high), (against + 1) / (len(resampled) + 1))

@@ -128,6 +128,7 @@ def results(
         "task": config["task"].get("_target_"),
         "model": config["model"].get("_target_"),
         "data_set": spec.name,
+        "unit": task.unit,
         "metrics": _plain(metric_records(task.metrics, measured)),
         "controls": _plain(control_records(task.controls, measured)),
         "signatures": dict(signatures),

@@ -1,4 +1,4 @@
-"""Groups of runs against a baseline: what differs, by how much, and whether that could be chance."""
+"""Compares groups of runs with a baseline: differences, their intervals and p-values."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from zoo.reports.names import special
 from zoo.reports.records import merged
 from zoo.reports.runs import Run
 from zoo.reports.seeds import SeedDifference, Summary, seed_difference
-from zoo.reports.significance import Difference, bootstrap_differences
+from zoo.reports.significance import Difference, paired_bootstrap
 
 
 @dataclass(frozen=True)
@@ -131,29 +131,14 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
         raise ValueError(f"there is no finished run to compare ({reasons})")
     metrics = _metrics(candidates, question)
     metric, split = metrics[0], question.split
-    language = question.language or language_of(candidates)
-    if metric == "bleu_tok_lc" and not language:
-        raise ValueError(
-            f"bleu_tok_lc needs the target's language, which no results.json beside {candidates[0].path} "
-            "tells: give --language, for example --language de"
-        )
     require_comparable(candidates, metrics)
     records = merged(run.metrics for run in candidates)
-    scored_by = records[metric].items if metric in records else metric
-    scorer = ITEM_SCORES[scored_by](language) if scored_by in ITEM_SCORES else None
+    scored_by = ITEM_SCORES.get(records[metric].items if metric in records else metric)
+    scorer = scored_by(question.language or language_of(candidates)) if scored_by else None
     items = Items({}, [], "") if scorer is None else read_items(candidates, scorer, split, metric)
-    kept: list[Run] = []
-    for run in candidates:
-        if run.value(split, metric) is None and not run.results and run.path in items.statistics:
-            assert scorer is not None
-            value = scorer.score(items.statistics[run.path].sum(axis=0).tolist())
-            run = replace(run, scored={split: {metric: value}})
-        if run.value(split, metric) is None:
-            given = (run.results.get(split) or {}).get(metric)
-            reason = f"its {split} {metric} is {given}" if given is not None else f"no {metric} of {split}"
-            left_out.append(replace(run, left_out=reason))
-        else:
-            kept.append(run)
+    scored = [_scored(run, items, scorer, split, metric) for run in candidates]
+    left_out += [run for run in scored if run.left_out]
+    kept = [run for run in scored if not run.left_out]
     if not kept:
         reasons = "; ".join(f"{run.path}: {run.left_out}" for run in left_out)
         raise ValueError(f"there is nothing to compare ({reasons}; {'; '.join(items.notes)})")
@@ -214,6 +199,18 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
     return (picked if picked in measured else measured[0],)
 
 
+def _scored(run: Run, items: Items, scorer: SummedScore | None, split: str, metric: str) -> Run:
+    """The run, with the score of its predictions where it has no results; left out where it has no score."""
+    if scorer is not None and not run.results and run.path in items.statistics:
+        value = scorer.score(items.statistics[run.path].sum(axis=0).tolist())
+        run = replace(run, scored={split: {metric: value}})
+    if run.value(split, metric) is not None:
+        return run
+    given = run.measured(split).get(metric)
+    reason = f"no {metric} of {split}" if given is None else f"its {split} {metric} is {given}"
+    return replace(run, left_out=reason)
+
+
 def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
     """The group that is meant; by default the first recipe as it stands, else the first group."""
     if wanted is None:
@@ -261,7 +258,7 @@ def _with_items(
     sides = [[columns[run.path] for run in row.group.runs if run.path in columns] for row in rows]
     statistics = np.stack([items.statistics[path] for path in columns], axis=1)
     pairs = [(sides[number], sides[baseline]) for number in others]
-    found = bootstrap_differences(scorer, statistics, pairs, samples=question.samples, seed=question.seed)
+    found = paired_bootstrap(scorer, statistics, pairs, samples=question.samples, seed=question.seed)
     added = dict(zip(others, found, strict=True))
     return [replace(row, items=added.get(number)) for number, row in enumerate(rows)]
 

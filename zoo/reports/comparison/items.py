@@ -1,4 +1,4 @@
-"""What every test item adds to a score, for each run: what a paired bootstrap draws from."""
+"""What every test item adds to a score, for each run: the statistics of the paired bootstrap."""
 
 import math
 from collections.abc import Sequence
@@ -33,11 +33,8 @@ class Items(NamedTuple):
 
 def language_of(runs: Sequence[Run]) -> str:
     """The language of the target as the runs were scored; empty when none of them says it."""
-    for run in runs:
-        signature = str((run.results.get("signatures") or {}).get("bleu_tok_lc", ""))
-        if language := signed_language(signature):
-            return language
-    return ""
+    signatures = (text for run in runs for text in (run.results.get("signatures") or {}).values())
+    return next(filter(None, map(signed_language, signatures)), "")
 
 
 def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str) -> Items:

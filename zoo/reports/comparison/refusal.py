@@ -1,4 +1,4 @@
-"""What must not stand beside each other in a table."""
+"""Which runs must not be compared: other test items, another way to compute a metric, another vocabulary."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ _NAMED = 2
 
 
 def comparability_errors(runs: Sequence[Run], metric: str) -> list[str]:
-    """Why what the runs measured is no answer to the same question; nothing when it is.
+    """Why a metric of these runs must not be compared; empty when it may be.
 
     Args:
         runs: with results; those without any (predictions of another system) are checked item by item.
