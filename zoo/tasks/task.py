@@ -72,7 +72,6 @@ class Task(pl.LightningModule, ABC):
     predictor: ClassVar[type[Predictor] | None] = None
     metrics: ClassVar[Mapping[str, Measure]]
     controls: ClassVar[Mapping[str, Control]] = {"majority": Control("the most frequent answer")}
-    unit: ClassVar[str] = ""
     telling: ClassVar[tuple[str, ...]] = ()
     rules: ClassVar[tuple[Rule, ...]] = ()
 

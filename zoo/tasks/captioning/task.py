@@ -127,9 +127,8 @@ class CaptioningTask(WritingTask):
     """
 
     batch_type = CaptionBatch
-    noun, unit = "captions", "tokens"
+    noun, unit = "captions", "captions"
     predictor = Captioner
-    unit = "captions"
     rules = (words_that_point_are_whole,)
     metrics: ClassVar = {
         "cider_d": Measure(CiderD, better="max", headline=True, watched=1, items="cider_d"),
