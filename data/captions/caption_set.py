@@ -177,4 +177,4 @@ def image_spec(size: int) -> ImageSpec:
     Pictures are stretched onto the square, not cut or framed: nothing that a caption names is lost, the grid
     of an encoder is spent on the picture alone, and a place in it is the same share of the picture's sides.
     """
-    return ImageSpec(channels=3, height=size, width=size, classes=(), stretched=True)
+    return ImageSpec(channels=3, height=size, width=size, stretched=True)

@@ -10,26 +10,24 @@ from unicodedata import category, normalize
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
 from data.captions.caption_set import CaptionSet, CaptionSplit, Encoder, Items, Wanted, image_spec
 from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.core.keyed_random import keys, split_key
+from data.core.ragged import Ints, Ragged
 from data.images.augmentation import Augmentation
 from data.text.vocabulary import MUCH_UNKNOWN, Vocabulary
 from zoo.core.batch import Padded
 from zoo.core.image import as_float
-from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.spec import DataSpec, FieldSpec, TextSpec
 from zoo.core.text import TextCodec, text_spec
 from zoo.tasks.captioning.batch import CaptionBatch
 
 _log = logging.getLogger(__name__)
 
 _SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
-
-Ids = NDArray[np.int64]
 
 
 def words_alone(caption: str) -> str:
@@ -125,9 +123,10 @@ class CaptionData(DataModule):
         self._loaded: dict[str, CaptionSplit] | None = None
         self._splits: dict[str, EncodedCaptions] = {}  # type: ignore[assignment]
 
-    def placeholder(self) -> ImageSpec:
-        """What the images are like."""
-        return image_spec(self._wanted.image_size)
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """See `DataModule`."""
+        words = text_spec(self.tokenizer.placeholder("word"), maximum_length=self.maximum_length)
+        return {"image": image_spec(self._wanted.image_size), "target": words}
 
     def check_files(self) -> None:
         """Sees before a run that all files are there.
@@ -155,16 +154,13 @@ class CaptionData(DataModule):
         if self._given is None:
             vocabulary = self.tokenizer.train(map(words_alone, loaded["train"].sentences))
         else:
-            assert self._given.target is not None  # it came from a captioning task
-            vocabulary = self._given.target.tokenizer
+            vocabulary = self._given.text("target").tokenizer
         target = text_spec(vocabulary, maximum_length=self.maximum_length, language="en")
         spec = DataSpec(
             name=self.captions.name,
-            source=None,
-            target=target,
+            fields={"image": image_spec(self._wanted.image_size), "target": target},
             test_hash=loaded["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(vocabulary.encode()).hexdigest(),
-            image=image_spec(self._wanted.image_size),
         )
         if self._given is not None:
             check_same_data(self._given, spec)
@@ -255,7 +251,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         """
         self._pad, self._key, self._together, self._augmentation = target.pad, key, together, augmentation
         rows = TextCodec(target).encode([words_alone(sentence) for sentence in split.sentences])
-        lengths: Ids = np.array([len(row) for row in rows], dtype=np.int64)
+        lengths: Ints = np.array([len(row) for row in rows], dtype=np.int64)
         too_long = lengths > target.maximum_length
         unknown, words = sum(row.count(target.unk) for row in rows), int((lengths - 1).sum())
         self.report: dict[str, float] = {"unknown": unknown / max(words, 1)}
@@ -274,9 +270,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         for number in np.flatnonzero(too_long):
             rows[number][target.maximum_length - 1 :] = [target.eos]
         self._split = split
-        self._lengths: Ids = np.minimum(lengths, target.maximum_length) + 1
-        self._starts: Ids = np.cumsum(self._lengths) - self._lengths
-        self._ids = np.fromiter((i for row in rows for i in (target.bos, *row)), np.int64)
+        self._ids = Ragged.of_rows([(target.bos, *row) for row in rows])
         self.images = split.images
 
     def __len__(self) -> int:
@@ -301,9 +295,9 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         sided = np.array([mirror and any(map(_SIDES.search, items.references[item])) for item in shown])
         return batch._replace(images=self._augmentation.views(batch.images, drawn, sided))
 
-    def tokens(self, epoch: int, rows: Ids) -> Ids:
+    def tokens(self, epoch: int, rows: Ints) -> Ints:
         """`(B,)`, how many a model must predict of each item."""
-        return self._lengths[self._split.said(Part(epoch, rows))] - 1
+        return self._ids.lengths[self._split.said(Part(epoch, rows))] - 1
 
     def whole(self, chosen: Part) -> CaptionBatch:
         """The batch with images in any case, as they are."""
@@ -322,10 +316,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
             loss_weight=chosen.loss_weight,
         )
 
-    def _padded(self, sentences: Ids) -> Padded:
-        lengths = self._lengths[sentences]
-        positions = np.arange(lengths.max())
-        real = positions < lengths[:, None]
-        places = np.where(real, self._starts[sentences, None] + positions, 0)
-        ids = np.where(real, self._ids[places], self._pad)
+    def _padded(self, sentences: Ints) -> Padded:
+        lengths = self._ids.lengths[sentences]
+        ids = self._ids.padded(sentences, lengths, self._pad)
         return Padded(torch.from_numpy(ids), torch.from_numpy(lengths))

@@ -8,7 +8,7 @@ from lightning.pytorch import LightningDataModule
 from torch.utils.data import Dataset
 
 from data.core.batching import Batches, BatchLoader, Layout
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, FieldSpec, TextSpec
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +50,10 @@ class DataModule(LightningDataModule):
         if self._spec is None:
             raise RuntimeError("the data's specification exists after setup()")
         return self._spec
+
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """The fields of `spec`, as far as they are known before anything is read; the rest is arbitrary."""
+        return {}
 
     @property
     def test_splits(self) -> list[str]:
@@ -145,13 +149,13 @@ def check_same_data(checkpoint: DataSpec, data: DataSpec) -> None:
     Raises:
         ValueError: names each difference.
     """
-    meanings = "names of classes" if data.target is None else "vocabulary"
+    names = dict.fromkeys((*checkpoint.fields, *data.fields))
+    meanings = "vocabulary" if any(isinstance(one, TextSpec) for one in data.fields.values()) else "classes"
     differences = [
         f"{what}: {before} in the checkpoint, {now} in the data"
         for what, before, now in (
             ("name", checkpoint.name, data.name),
-            ("languages", _languages(checkpoint), _languages(data)),
-            ("images", _images(checkpoint.image), _images(data.image)),
+            *((name, *(str(spec.fields.get(name, "none")) for spec in (checkpoint, data))) for name in names),
             (meanings, checkpoint.vocabulary_hash[:12], data.vocabulary_hash[:12]),
             ("test split", checkpoint.test_hash[:12], data.test_hash[:12]),
         )
@@ -159,14 +163,3 @@ def check_same_data(checkpoint: DataSpec, data: DataSpec) -> None:
     ]
     if differences:
         raise ValueError("the checkpoint belongs to other data; " + "; ".join(differences))
-
-
-def _languages(spec: DataSpec) -> str:
-    return " to ".join(side.language or "-" for side in (spec.source, spec.target) if side)
-
-
-def _images(spec: ImageSpec | None) -> str:
-    if spec is None:
-        return "none"
-    of_classes = f" of {len(spec.classes)} classes" if spec.classes else ""
-    return f"{spec.channels} x {spec.height} x {spec.width} pixels{of_classes}"

@@ -11,7 +11,7 @@ from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.core.keyed_random import Draws, keys, split_key
 from data.images.image_set import numbered
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, FieldSpec, ImageSpec, LabelSpec
 from zoo.tasks.tracking.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 
 
@@ -24,7 +24,7 @@ class CatchData(DataModule):
     After `setup`:
 
     Attributes:
-        spec: what a task must know of the data; the classes are the actions.
+        spec: what a task must know of the data; the labels are the actions.
         test_splits: `test`.
         report: for each split the number of `games`.
     """
@@ -81,9 +81,10 @@ class CatchData(DataModule):
         self._games = {"train": train_games, "val": validation_games, "test": test_games}
         self._given = spec
 
-    def placeholder(self) -> ImageSpec:
-        """What the boards look like."""
-        return ImageSpec(1, height=self.rules.size, width=self.rules.size, classes=CATCH_ACTIONS)
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """The boards, and the actions."""
+        size = self.rules.size
+        return {"image": ImageSpec(1, height=size, width=size), "label": LabelSpec(CATCH_ACTIONS)}
 
     def setup(self, stage: str | None = None) -> None:
         """Plans the splits.
@@ -99,11 +100,9 @@ class CatchData(DataModule):
         }
         spec = DataSpec(
             name="catch",
-            source=None,
-            target=None,
+            fields=self.placeholder(),
             test_hash=splits["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(repr(CATCH_ACTIONS).encode()).hexdigest(),
-            image=self.placeholder(),
         )
         if self._given is not None:
             check_same_data(self._given, spec)

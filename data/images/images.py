@@ -15,7 +15,7 @@ from data.images.augmentation import shifted
 from data.images.canvas import Canvas
 from data.images.image_set import ImageSet, LabelledImages, Pixels, Split, machine_memory
 from zoo.core.image import as_float
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, FieldSpec, ImageSpec, LabelSpec
 from zoo.tasks.recognition.batch import ImageBatch
 
 _HASHED_AT_ONCE = 1_000
@@ -82,11 +82,11 @@ class ImageData(DataModule):
         self._loaded: LabelledImages | None = None
         self._splits: dict[str, PlacedImages] = {}  # type: ignore[assignment]
 
-    def placeholder(self) -> ImageSpec:
-        """What images there may be, as far as it is known before they are read; the rest is arbitrary."""
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """See `DataModule`."""
         placed = (self.canvas.height, self.canvas.width) if self.canvas else self.images.size
         height, width = placed or (28, 28)
-        return ImageSpec(channels=1, height=height, width=width, classes=tuple("0123456789"))
+        return {"image": ImageSpec(1, height, width), "label": LabelSpec(tuple("0123456789"))}
 
     def check_files(self) -> None:
         """Sees before a run that what cannot be downloaded is there.
@@ -141,11 +141,12 @@ class ImageData(DataModule):
         }
         spec = DataSpec(
             name=name,
-            source=None,
-            target=None,
+            fields={
+                "image": ImageSpec(channels, height, width, placed=self.canvas is not None),
+                "label": LabelSpec(loaded.classes),
+            },
             test_hash=splits["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(repr(loaded.classes).encode()).hexdigest(),
-            image=ImageSpec(channels, height, width, loaded.classes, placed=self.canvas is not None),
         )
         if self._given is not None:
             check_same_data(self._given, spec)

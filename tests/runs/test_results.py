@@ -13,7 +13,7 @@ from zoo.runs import results as module
 from zoo.runs.results import commit, config_hash, results, versions, write_results
 from zoo.training.checkpoint import Checkpoint
 
-SPEC = DataSpec("dates", None, None, test_hash="ab", vocabulary_hash="cd")
+SPEC = DataSpec("dates", test_hash="ab", vocabulary_hash="cd")
 CONFIG: dict[str, Any] = {
     "name": "run",
     "experiment": "dates_bahdanau",

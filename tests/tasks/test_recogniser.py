@@ -48,7 +48,7 @@ def test_what_is_said_is_what_the_network_says(run: Path, pictures: list[Path]) 
     recogniser = zoo.load(run)
     assert isinstance(recogniser, Recogniser)
     found = recogniser.predict(pictures, nbest=3)
-    images = as_float(torch.stack([read_image(picture, IMAGES.images) for picture in pictures]))
+    images = as_float(torch.stack([read_image(picture, IMAGES.image()) for picture in pictures]))
     with torch.no_grad():
         logits = recogniser.task.network.recognise(images).logits[:, 0]
     for row, recognitions in zip(logits.softmax(-1), found, strict=True):

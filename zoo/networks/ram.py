@@ -121,7 +121,7 @@ class RecurrentAttentionModel(nn.Module):
         for name, size in sizes.items():
             if size < 1:
                 raise ValueError(f"{name} must be at least 1, got {size}")
-        image = spec.images
+        image = spec.image()
         if scales > (most := useful_scales(glimpse_size, image.height, image.width)):
             raise ValueError(
                 f"scales must be at most {most}, got {scales}: patch {most} of"
@@ -137,7 +137,7 @@ class RecurrentAttentionModel(nn.Module):
         )
         self.core = recurrent(input_size=hidden_size, hidden_size=hidden_size)
         self.policy = policy(state_size=hidden_size)
-        self.action = Linear(hidden_size, len(image.classes))
+        self.action = Linear(hidden_size, len(spec.label().classes))
 
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
         """Looks at still images `(B, C, H, W)`, M = `episodes` times at each, and names them at the end.

@@ -95,7 +95,7 @@ def results(
             metric could take its place.
     """
     metric = checkpoint.metric
-    language = spec.target.language if spec.target else ""
+    language = getattr(spec.fields.get("target"), "language", "")
     of_language = bool(predictions) and "test/bleu_tok_lc" in test
     return {
         "experiment": config.get("experiment"),

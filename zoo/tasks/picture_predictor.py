@@ -66,7 +66,7 @@ class PicturePredictor(Predictor):
             ValueError: some are no pictures; the message names all of them.
         """
         pictures = PICTURES.checked(pictures, "pictures")
-        spec = self.checkpoint.spec.images
+        spec = self.checkpoint.spec.image()
         images, wrong = (
             torch.zeros(len(pictures), spec.channels, spec.height, spec.width, dtype=torch.uint8),
             [],
