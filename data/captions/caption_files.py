@@ -1,4 +1,4 @@
-"""Reads what is said of pictures, in every published layout, and says exactly what is wrong with it.
+"""Reads captions of pictures in every published layout, and names file, line and mistake of what is wrong.
 
 All give captions by the name of a picture's file, in the order of the file. Published files have a few blank
 captions, which are passed over.
@@ -126,11 +126,11 @@ def read_jsonl(path: Path) -> Captions:
     problems = []
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            name, said = _described(line)
+            name, sentences = _described(line)
         except ValueError as error:
             problems.append(f"{path}, line {number}: {error}")
             continue
-        captions.setdefault(name, []).extend(said)
+        captions.setdefault(name, []).extend(sentences)
     if problems:
         more = f"; and {len(problems) - _SHOWN} more lines" if len(problems) > _SHOWN else ""
         raise ValueError("; ".join(problems[:_SHOWN]) + more)

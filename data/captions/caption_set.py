@@ -106,7 +106,7 @@ class CaptionSplit(ABC):
             pixels: whether those are wanted; features are always given where there are any.
         """
 
-    def said(self, chosen: Part) -> NDArray[np.int64]:
+    def sentences_of(self, chosen: Part) -> NDArray[np.int64]:
         """The `sentences` of some items."""
         return self.items(chosen, pixels=False).sentences
 
@@ -153,7 +153,7 @@ class CaptionSet(ABC):
             FileNotFoundError: a file is missing; says which, and where it comes from.
         """
 
-    def check(self, wanted: Wanted) -> None:  # noqa: B027  # most sets can be had in any way
+    def check(self, wanted: Wanted) -> None:  # noqa: B027  # most sets can be made in every way
         """Refuses what cannot be made; reads nothing.
 
         Raises:

@@ -1,4 +1,4 @@
-"""The data module of every captioning task: images, what is said of them, a vocabulary, batches."""
+"""The data module of every captioning task: images, their captions, a vocabulary, batches."""
 
 import hashlib
 import logging
@@ -84,7 +84,7 @@ class CaptionData(DataModule):
         """Reads nothing yet.
 
         Args:
-            captions: the images, and what is said of them.
+            captions: the images and their captions.
             tokenizer: how to make the vocabulary from the captions of the train split.
             image_size: pixels along each side.
             batch_size: items in a batch, in each process; the last batch of an epoch may have fewer.
@@ -96,9 +96,8 @@ class CaptionData(DataModule):
                 ends), which has the image once: it is encoded once for all of them.
             augmentation: how training images vary; None leaves them as they are.
             features: makes a frozen encoder, whose features are stored and take the place of images.
-            num_workers: processes that load batches; 0 loads them in the training process.
-            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
-                ever.
+            num_workers: see `DataModule`.
+            worker_timeout: see there.
             spec: the specification in a checkpoint: its vocabulary is used and none is trained.
 
         Raises:
@@ -177,9 +176,9 @@ class CaptionData(DataModule):
             self.report[name] = {**split.report, **encoded.report}
             unknown = encoded.report["unknown"]
             if unknown:
-                said = "%s, split %s: %.2f %% of the words of the captions are unknown"
+                message = "%s, split %s: %.2f %% of the words of the captions are unknown"
                 level = logging.WARNING if unknown > MUCH_UNKNOWN else logging.INFO
-                _log.log(level, said, self.captions.name, name, 100 * unknown)
+                _log.log(level, message, self.captions.name, name, 100 * unknown)
             for what in ("missing", "broken", "dropped", "truncated"):
                 if count := self.report[name].get(what):
                     _log.warning("%s, split %s: %d %s", self.captions.name, name, count, _LEFT_OUT[what])
@@ -297,7 +296,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
 
     def tokens(self, epoch: int, rows: Ints) -> Ints:
         """`(B,)`, how many a model must predict of each item."""
-        return self._ids.lengths[self._split.said(Part(epoch, rows))] - 1
+        return self._ids.lengths[self._split.sentences_of(Part(epoch, rows))] - 1
 
     def whole(self, chosen: Part) -> CaptionBatch:
         """The batch with images in any case, as they are."""

@@ -281,7 +281,7 @@ class BatchLoader(DataLoader[Batch]):
             ) from error
 
     def state_dict(self) -> dict[str, int]:
-        """Nothing: where training is, is said by what was trained on, not by what was fetched.
+        """Nothing: the place of training is what was trained on, not what was fetched.
 
         The data module keeps it. Lightning takes a loader without this method for one that cannot be resumed.
         """

@@ -58,7 +58,7 @@ def made_once(folder: Path, what: str, read: Callable[[], T | None], make: Calla
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file that is there as it was, or as it shall be, whatever stops the process."""
+    """Writes a file atomically: a reader, or a crash, sees the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}-{os.getpid()}")
     try:

@@ -1,13 +1,15 @@
 """What the data modules of all tasks share: batches, their place in the epoch, the specification."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from lightning.pytorch import LightningDataModule
 from torch.utils.data import Dataset
 
-from data.core.batching import Batches, BatchLoader, Layout
+from data.core.batching import Batches, BatchLoader, Layout, Part
 from zoo.core.spec import DataSpec, FieldSpec, TextSpec
 
 _log = logging.getLogger(__name__)
@@ -59,6 +61,10 @@ class DataModule(LightningDataModule):
     def test_splits(self) -> list[str]:
         """`test` first, then the data's other test splits."""
         return sorted(split for split in self._splits if split.startswith("test"))
+
+    def batch(self, split: str, numbers: Sequence[int]) -> Any:
+        """Items of a split by their numbers; those to train on as they are in the first epoch."""
+        return self._splits[split][Part(0, np.asarray(numbers))]
 
     def train_dataloader(self) -> BatchLoader[Any]:
         """Batches in an order of their own for each epoch; after `load_state_dict`, from its place on."""

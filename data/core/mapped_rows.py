@@ -143,7 +143,7 @@ def _make(folder: Path, maker: RowMaker) -> None:
             saved = time.monotonic()
             for chunk in maker.chunks(done) if done < maker.total else ():
                 file.write(np.ascontiguousarray(chunk.rows, dtype=maker.dtype).tobytes())
-                broken |= {str(done + position): said for position, said in chunk.broken.items()}
+                broken |= {str(done + position): message for position, message in chunk.broken.items()}
                 done += len(chunk.rows)
                 bar.update(task, completed=done)
                 if time.monotonic() - saved >= _SECONDS_AT_RISK:
@@ -156,7 +156,7 @@ def _make(folder: Path, maker: RowMaker) -> None:
         raise RuntimeError(f"{maker.what} gave {done} rows instead of {maker.total}")
     write_whole(unfinished / _SUMMARY, json.dumps({"broken": broken}).encode())
     (unfinished / _PROGRESS).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
+    shutil.rmtree(folder, ignore_errors=True)  # a damaged one
     unfinished.rename(folder)
 
 

@@ -1,7 +1,6 @@
 """Games of Catch, as they begin: made on the spot, with nothing to download."""
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -57,9 +56,8 @@ class CatchData(DataModule):
             test_games: the same in every run.
             batch_size: games in a batch, in each process; the last batch of an epoch may have fewer.
             seed: of training games and of their order.
-            num_workers: processes that load batches; 0 loads them in the training process.
-            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
-                ever.
+            num_workers: see `DataModule`.
+            worker_timeout: see there.
             spec: the specification in a checkpoint, with which the data must agree.
 
         Raises:
@@ -109,11 +107,6 @@ class CatchData(DataModule):
         self.report = {split: {"games": count} for split, count in self._games.items()}
         self._splits = dict(splits)
         self._spec = spec
-
-    def batch(self, split: str, numbers: Sequence[int]) -> CatchBatch:
-        """Games of a split by their numbers; of training games those of the first epoch."""
-        games: CatchBatch = self._splits[split][Part(0, np.asarray(numbers))]
-        return games
 
     def _batches(self, split: str, seed: int | None, layout: Layout) -> ShuffledBatches:
         return ShuffledBatches(self._games[split], self.batch_size, seed=seed, layout=layout)

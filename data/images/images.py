@@ -1,7 +1,6 @@
 """The data module of every image task: a set of labelled images, perhaps on a canvas, in batches."""
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -60,9 +59,8 @@ class ImageData(DataModule):
             batch_size: images in a batch, in each process; the last batch of an epoch may have fewer.
             seed: of the order of training batches, and of the places of training images.
             shift: pixels by which a training image is moved at most in each direction, on a canvas all of it.
-            num_workers: processes that load batches; 0 loads them in the training process.
-            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
-                ever.
+            num_workers: see `DataModule`.
+            worker_timeout: see there.
             spec: the specification in a checkpoint, with which the data must agree.
 
         Raises:
@@ -167,10 +165,6 @@ class ImageData(DataModule):
         }
         self._spec = spec
 
-    def batch(self, split: str, numbers: Sequence[int]) -> ImageBatch:
-        """Images of a split by their numbers; of training images as they lie in the first epoch."""
-        return self._splits[split][Part(0, np.asarray(numbers))]
-
     def _check_shift(self, height: int, width: int) -> None:
         """Sees that something of each image is left.
 
@@ -197,7 +191,7 @@ def _check_memory(canvas: Canvas, batch_size: int) -> None:
     """Refuses a canvas of which not even a batch fits into memory.
 
     Raises:
-        ValueError: so it is.
+        ValueError: says how much memory it needs, and how much there is.
     """
     # While they are placed a pixel is a byte, in a batch a float.
     needed = max(_HASHED_AT_ONCE, 4 * batch_size) * canvas.height * canvas.width

@@ -17,11 +17,11 @@ class Column(ABC):
 
     Attributes:
         arrow: the type that it is stored as.
-        told: whether it tells an item from others: it counts in the hash of the test split.
+        hashed: whether it is part of the hash of the test split.
     """
 
     arrow: ClassVar[pa.DataType]
-    told: ClassVar[bool] = True
+    hashed: ClassVar[bool] = True
 
     @abstractmethod
     def problem(self, value: Any) -> str | None:
@@ -137,7 +137,7 @@ class Alignment(Column):
     """
 
     arrow = pa.list_(pa.int32())
-    told = False
+    hashed = False
     source: str = "source"
     target: str = "target"
 

@@ -17,7 +17,7 @@ Rows: TypeAlias = Dataset | Iterable[tuple[Any, ...]]
 
 
 class Corpus(ABC):
-    """Texts, and what is said of them, in named splits.
+    """Texts, perhaps with labels, in named splits.
 
     Attributes:
         name: the corpus in results and file names, e.g. `multi30k`.
@@ -37,7 +37,7 @@ class Corpus(ABC):
         Prepared data is reused as long as this stays the same, so it must be much cheaper than `load`.
         """
 
-    def check_files(self) -> None:  # noqa: B027  # most corpora need no file that cannot be had later
+    def check_files(self) -> None:  # noqa: B027  # most corpora need no file, or download it
         """Sees before a run that what cannot be downloaded is there; reads nothing.
 
         Raises:

@@ -66,7 +66,7 @@ class HubCorpus(PairCorpus):
         """Finds or downloads the set.
 
         Raises:
-            FileNotFoundError: it is neither there nor to be had; says what was tried.
+            FileNotFoundError: it is neither there nor could be downloaded; says what was tried.
             ValueError: it has another layout; says what it has.
         """
         tables = self._tables()

@@ -214,7 +214,7 @@ def _make(
         (unfinished / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
         checksums = "".join(f"{content_hash([path])}  {path.name}\n" for path in sorted(unfinished.iterdir()))
         (unfinished / _CHECKSUMS).write_text(checksums, encoding="utf-8")
-        shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
+        shutil.rmtree(folder, ignore_errors=True)  # a damaged one
         unfinished.rename(folder)
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
@@ -266,8 +266,8 @@ def _classes(
 
 def _content_hash(table: Dataset, columns: Mapping[str, Column]) -> str:
     """sha256 over the raw values of a split, row by row."""
-    told = [name for name, column in columns.items() if column.told]
-    return _sha256(value for row in _rows(table, told) for value in row)
+    hashed = [name for name, column in columns.items() if column.hashed]
+    return _sha256(value for row in _rows(table, hashed) for value in row)
 
 
 def _texts(table: Dataset, columns: Mapping[str, Column]) -> Iterator[tuple[Any, ...]]:

@@ -74,9 +74,8 @@ class TextData(DataModule):
                 `report`. References are scored whole; teacher-forced metrics see their beginning.
             seed: of the order of training batches.
             cache_dir: where the prepared corpus is kept.
-            num_workers: processes that load batches; 0 loads them in the training process.
-            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
-                ever.
+            num_workers: see `DataModule`.
+            worker_timeout: see there.
             spec: the specification in a checkpoint: its vocabularies and classes are used, and none is made.
 
         Raises:

@@ -73,7 +73,7 @@ class _Trial:
         self._steps("")
         if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
             self._steps("task")
-        spec = self._build("data", placeholder, self.config, parts["data"])
+        spec = parts["data"] and self._build("data", placeholder, self.config, parts["data"])
         if parts["model"] and spec:
             with torch.device("meta"):
                 network = self._build("model", parts["model"], spec=spec)
