@@ -24,7 +24,7 @@ from rich.table import Table
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from zoo.attention import LearnedPolicy
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.figures import png
 from zoo.networks.image_classifiers import Convolutional
 from zoo.networks.ram import Recognised, RecurrentAttentionModel
@@ -38,8 +38,8 @@ BATCH_SIZE = 32
 
 def networks(side: int) -> dict[str, Callable[[torch.Tensor], Recognised]]:
     """The networks of the recipes ram_mnist_6, ram_translated_8 and conv_* for square images, by name."""
-    image = ImageSpec(channels=1, height=side, width=side, classes=tuple("0123456789"))
-    spec = DataSpec("random", None, None, test_hash="", vocabulary_hash="", image=image)
+    image, label = ImageSpec(channels=1, height=side, width=side), LabelSpec(tuple("0123456789"))
+    spec = DataSpec("random", {"image": image, "label": label})
 
     def ram(glimpses: int, glimpse_size: int, scales: int) -> RecurrentAttentionModel:
         return RecurrentAttentionModel(

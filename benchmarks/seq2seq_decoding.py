@@ -83,7 +83,7 @@ def write_sentences(path: Path, data_dir: Path) -> None:
     with multi30k(data_dir) as data:
         (batches, *_) = data.test_dataloader()
         rows = [ids[:length].tolist() for batch in batches for ids, length in zip(*batch.source, strict=True)]
-        path.write_text(json.dumps({"vocabulary": data.spec.target.size, "sentences": rows}))
+        path.write_text(json.dumps({"vocabulary": data.spec.text("target").size, "sentences": rows}))
 
 
 if __name__ == "__main__":

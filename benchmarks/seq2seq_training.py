@@ -33,7 +33,7 @@ def write_batches(path: Path, data_dir: Path, count: int) -> None:
             }
             for batch in chosen
         ]
-        path.write_text(json.dumps({"vocabulary": data.spec.target.size, "batches": rows}))
+        path.write_text(json.dumps({"vocabulary": data.spec.text("target").size, "batches": rows}))
 
 
 def main(

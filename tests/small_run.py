@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import torch
 from PIL import Image
-from tokenizers import Tokenizer
 
 from data.text.vocabulary import Characters, Words
 from zoo.config.instantiate import instantiate
-from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
+from zoo.core.text import text_spec
 from zoo.tasks.tracking.batch import CATCH_ACTIONS
 from zoo.training.checkpoint import contents
 from zoo.training.checkpoint_io import AtomicIO
@@ -19,8 +19,10 @@ from zoo.training.checkpoint_io import AtomicIO
 SOURCE, TARGET = Characters().build(["abcdefgh ijk"], ["zyxwvuts 0123"])
 SPEC = DataSpec(
     name="letters",
-    source=TextSpec(tokenizer=SOURCE, size=Tokenizer.from_str(SOURCE).get_vocab_size(), maximum_length=40),
-    target=TextSpec(tokenizer=TARGET, size=Tokenizer.from_str(TARGET).get_vocab_size(), maximum_length=40),
+    fields={
+        "source": text_spec(SOURCE, maximum_length=40),
+        "target": text_spec(TARGET, maximum_length=40),
+    },
     test_hash="0" * 64,
     vocabulary_hash="1" * 64,
 )
@@ -28,22 +30,24 @@ SPEC = DataSpec(
 
 IMAGES = DataSpec(
     name="signs",
-    source=None,
-    target=None,
+    fields={
+        "image": ImageSpec(channels=1, height=12, width=16),
+        "label": LabelSpec(("circle", "cross", "square")),
+    },
     test_hash="2" * 64,
     vocabulary_hash="3" * 64,
-    image=ImageSpec(channels=1, height=12, width=16, classes=("circle", "cross", "square")),
 )
 
 
 WORDS = Words().train(["a red square left of the blue circle"])
 CAPTIONS = DataSpec(
     name="scenes",
-    source=None,
-    target=TextSpec(tokenizer=WORDS, size=Tokenizer.from_str(WORDS).get_vocab_size(), maximum_length=12),
+    fields={
+        "image": ImageSpec(channels=3, height=12, width=16),
+        "target": text_spec(WORDS, maximum_length=12),
+    },
     test_hash="4" * 64,
     vocabulary_hash="5" * 64,
-    image=ImageSpec(channels=3, height=12, width=16, classes=()),
 )
 
 
@@ -136,7 +140,7 @@ def make_run(folder: Path, *, seed: int = 0, **options: Any) -> Path:
         for weight in task.parameters():
             weight.mul_(3.0)  # opinions strong enough to differ from sentence to sentence
         if task.network.output.bias is not None:
-            task.network.output.bias[SPEC.target.eos] -= 4.0  # and more to say than nothing
+            task.network.output.bias[SPEC.text("target").eos] -= 4.0  # and more to say than nothing
     return _save(folder, settings, SPEC, task, 12.5)
 
 
@@ -216,7 +220,7 @@ def make_player(folder: Path, *, seed: int = 0, policy: str = "learned", scales:
         monitor="val/catch_rate",
     )
     data = {"size": 12, "ball": 2, "balls": 3}
-    spec = DataSpec("catch", None, None, "", "", image=ImageSpec(1, 12, 12, CATCH_ACTIONS))
+    spec = DataSpec("catch", {"image": ImageSpec(1, 12, 12), "label": LabelSpec(CATCH_ACTIONS)})
     settings = {"name": "small", "data": data, "model": model, "task": task}
     built = _build(settings, spec, seed)
     with torch.no_grad():
@@ -265,8 +269,10 @@ def make_captioner(
     }
     spec = replace(
         CAPTIONS,
-        target=replace(CAPTIONS.target, maximum_length=maximum_length),
-        image=replace(CAPTIONS.image, stretched=stretched),
+        fields={
+            "image": replace(CAPTIONS.image(), stretched=stretched),
+            "target": replace(CAPTIONS.text("target"), maximum_length=maximum_length),
+        },
     )
     settings = {"name": "small", "model": model, "task": task}
     built = _build(settings, spec, seed)
@@ -274,7 +280,7 @@ def make_captioner(
         for name, weight in built.named_parameters():  # opinions strong enough to differ from image to image
             if "encoder" not in name:
                 weight.mul_(4.0 if weight.ndim == 2 else 0.0)
-        built.network.output.bias[spec.target.eos] += 2.0
+        built.network.output.bias[spec.text("target").eos] += 2.0
     return _save(folder, settings, spec, built, 0.5)
 
 

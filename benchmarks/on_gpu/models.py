@@ -13,7 +13,7 @@ from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
 from zoo.core.batch import Padded
-from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec, TextSpec
 from zoo.core.text import text_spec
 from zoo.runtime.compiling import compile_in_place
 from zoo.tasks.captioning.batch import CaptionBatch
@@ -133,7 +133,7 @@ def _translation(
     setting: Setting, line: Sequence[str], *, words: int, count: int, length: int, compiled: bool
 ) -> Model:
     text = vocabulary(words, length + 1)
-    spec = DataSpec(name="random", source=text, target=text, test_hash="", vocabulary_hash="")
+    spec = DataSpec("random", {"source": text, "target": text})
     torch.manual_seed(1)
     batches = []
     for number in range(BATCHES):
@@ -147,8 +147,8 @@ def captioner(setting: Setting, *, compiled: bool) -> Model:
     """`experiment=flickr8k_soft`: captions of 20 words over stored grids of 14 x 14 places."""
     count, places, words = setting.size(64, 4), setting.size(14, 3), setting.size(8000, 100)
     text = vocabulary(words, 25)
-    picture = ImageSpec(channels=3, height=16 * places, width=16 * places, classes=())
-    spec = DataSpec(name="random", source=None, target=text, image=picture, test_hash="", vocabulary_hash="")
+    picture = ImageSpec(channels=3, height=16 * places, width=16 * places)
+    spec = DataSpec("random", {"image": picture, "target": text})
     torch.manual_seed(1)
     batches = [
         CaptionBatch(
@@ -168,7 +168,7 @@ def captioner(setting: Setting, *, compiled: bool) -> Model:
 def glimpses(setting: Setting, *, compiled: bool) -> Model:
     """`experiment=ram_translated_8`, with 512 images in a batch."""
     count, side = setting.size(512, 4), 60
-    spec = DataSpec("random", None, None, "", "", image=ImageSpec(1, side, side, tuple("0123456789")))
+    spec = DataSpec("random", {"image": ImageSpec(1, side, side), "label": LabelSpec(tuple("0123456789"))})
     torch.manual_seed(1)
     batches = [
         ImageBatch(

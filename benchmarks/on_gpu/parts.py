@@ -200,7 +200,7 @@ def _searched(setting: Setting, make: Callable[..., Model], precision: str) -> F
 @torch.no_grad()
 def _found(setting: Setting, model: Model, source: Any, length: int, precision: str) -> None:
     """Searches translations of exactly so many words."""
-    network, text = model.task.network.eval(), model.task.spec.target
+    network, text = model.task.network.eval(), model.task.spec.text("target")
     with setting.autocast(precision):
         memory = network.encode(source)
         Beam(beam_size=5, length_penalty=1.0)(

@@ -42,12 +42,11 @@ def build(grid: Grid) -> tuple[nn.Module, Loss]:
     """The network, and cross-entropy and doubly stochastic penalty per token."""
     network = ShowAttendTell(
         spec=DataSpec(
-            name="benchmark",
-            source=None,
-            image=ImageSpec(channels=3, height=224, width=224, classes=()),
-            target=TextSpec(tokenizer="words", size=VOCABULARY, maximum_length=100),
-            test_hash="",
-            vocabulary_hash="",
+            "benchmark",
+            {
+                "image": ImageSpec(channels=3, height=224, width=224),
+                "target": TextSpec(tokenizer="words", size=VOCABULARY, maximum_length=100),
+            },
         ),
         encoder=lambda channels: Given(grid),
         decoder=lambda sizes: AttentiveDecoder(sizes=sizes, attention={"score": Additive, "selection": Soft}),

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from zoo.attention import LearnedPolicy
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.networks.ram import RecurrentAttentionModel
 from zoo.networks.recurrent import Rectified
 from zoo.runtime.compiling import compilations, compile_in_place
@@ -56,7 +56,7 @@ def agent() -> tuple[nn.Module, Loss]:
     """The network of `experiment=ram_mnist_6`, and a loss that needs all that the task's needs."""
     classes = tuple("0123456789")
     network = RecurrentAttentionModel(
-        spec=DataSpec("benchmark", None, None, "", "", image=ImageSpec(1, 28, 28, classes)),
+        spec=DataSpec("benchmark", {"image": ImageSpec(1, 28, 28), "label": LabelSpec(classes)}),
         policy=partial(LearnedPolicy, std=0.2),
         recurrent=Rectified,
         glimpses=6,

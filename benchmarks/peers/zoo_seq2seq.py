@@ -22,7 +22,7 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
     """The network that `model=seq2seq model/decoder=luong model/recurrent=lstm attention=additive` gives."""
     text = TextSpec(tokenizer="shared", size=vocabulary, maximum_length=100)
     network = Seq2Seq(
-        spec=DataSpec(name="benchmark", source=text, target=text, test_hash="", vocabulary_hash=""),
+        spec=DataSpec("benchmark", {"source": text, "target": text}),
         decoder=partial(LuongDecoder, attention={"score": Additive, "selection": Soft}, input_feeding=True),
         recurrent=LSTM,
         embedding_size=256,

@@ -23,7 +23,7 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, object]:
     sizes = transformer_sizes()
     text = TextSpec(tokenizer="shared", size=vocabulary, maximum_length=100)
     network = Transformer(
-        spec=DataSpec(name="benchmark", source=text, target=text, test_hash="", vocabulary_hash=""),
+        spec=DataSpec("benchmark", {"source": text, "target": text}),
         attention={"score": ScaledDot, "selection": Soft},
         positions=Sinusoidal,
         model_size=sizes.model_size,

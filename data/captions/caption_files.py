@@ -1,4 +1,4 @@
-"""Reads what is said of pictures, in every published layout, and says exactly what is wrong with it.
+"""Reads captions of pictures in every published layout, and names file, line and mistake of what is wrong.
 
 All give captions by the name of a picture's file, in the order of the file. Published files have a few blank
 captions, which are passed over.
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from data.text.text_files import read_lines
+from data.text.text_files import is_encodable, read_json_line, read_lines
 from zoo.core.reading import read_text, unique_keys
 from zoo.core.text import is_blank
 
@@ -126,11 +126,11 @@ def read_jsonl(path: Path) -> Captions:
     problems = []
     for number, line in enumerate(read_lines(path), start=1):
         try:
-            name, said = _described(line)
+            name, sentences = _described(line)
         except ValueError as error:
             problems.append(f"{path}, line {number}: {error}")
             continue
-        captions.setdefault(name, []).extend(said)
+        captions.setdefault(name, []).extend(sentences)
     if problems:
         more = f"; and {len(problems) - _SHOWN} more lines" if len(problems) > _SHOWN else ""
         raise ValueError("; ".join(problems[:_SHOWN]) + more)
@@ -141,13 +141,7 @@ def _described(line: str) -> tuple[str, list[str]]:
     """The picture and the captions of a line."""
     if is_blank(line):
         raise ValueError("is empty: remove it or fill it")
-    try:
-        row = json.loads(line, object_pairs_hook=unique_keys)
-    except json.JSONDecodeError as error:
-        reason = error.msg.removesuffix(" at")
-        raise ValueError(f"no JSON, {reason} at column {error.colno}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in brackets
-        raise ValueError(f"no JSON that can be read, {error}") from None
+    row = read_json_line(line)
     if not isinstance(row, dict) or not {"image", "captions"} <= row.keys():
         raise ValueError(f'must be an object like {{"image": "a.jpg", "captions": ["..."]}}, got {line[:60]}')
     name, captions = row["image"], row["captions"]
@@ -160,15 +154,7 @@ def _described(line: str) -> tuple[str, list[str]]:
 
 
 def _is_text(text: str) -> bool:
-    return _is_encodable(text) and not is_blank(text) and "\0" not in text
-
-
-def _is_encodable(text: str) -> bool:
-    try:
-        text.encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, which JSON can write
-        return False
-    return True
+    return is_encodable(text) and not is_blank(text) and "\0" not in text
 
 
 def _add(captions: Captions, name: str, caption: str) -> None:
@@ -195,7 +181,7 @@ def _list(where: object, node: Any, key: str) -> Iterator[dict[str, Any]]:
 
 def _text(where: str, node: dict[str, Any], key: str) -> str:
     value = node.get(key)
-    if not isinstance(value, str) or not _is_encodable(value):
+    if not isinstance(value, str) or not is_encodable(value):
         raise ValueError(f"{where}: must have a text {key!r}, got {json.dumps(value)[:60]}")
     return value
 

@@ -106,7 +106,7 @@ class CaptionSplit(ABC):
             pixels: whether those are wanted; features are always given where there are any.
         """
 
-    def said(self, chosen: Part) -> NDArray[np.int64]:
+    def sentences_of(self, chosen: Part) -> NDArray[np.int64]:
         """The `sentences` of some items."""
         return self.items(chosen, pixels=False).sentences
 
@@ -153,7 +153,7 @@ class CaptionSet(ABC):
             FileNotFoundError: a file is missing; says which, and where it comes from.
         """
 
-    def check(self, wanted: Wanted) -> None:  # noqa: B027  # most sets can be had in any way
+    def check(self, wanted: Wanted) -> None:  # noqa: B027  # most sets can be made in every way
         """Refuses what cannot be made; reads nothing.
 
         Raises:
@@ -177,4 +177,4 @@ def image_spec(size: int) -> ImageSpec:
     Pictures are stretched onto the square, not cut or framed: nothing that a caption names is lost, the grid
     of an encoder is spent on the picture alone, and a place in it is the same share of the picture's sides.
     """
-    return ImageSpec(channels=3, height=size, width=size, classes=(), stretched=True)
+    return ImageSpec(channels=3, height=size, width=size, stretched=True)

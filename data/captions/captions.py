@@ -1,4 +1,4 @@
-"""The data module of every captioning task: images, what is said of them, a vocabulary, batches."""
+"""The data module of every captioning task: images, their captions, a vocabulary, batches."""
 
 import hashlib
 import logging
@@ -10,26 +10,24 @@ from unicodedata import category, normalize
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
 from data.captions.caption_set import CaptionSet, CaptionSplit, Encoder, Items, Wanted, image_spec
 from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.core.keyed_random import keys, split_key
+from data.core.ragged import Ints, Ragged
 from data.images.augmentation import Augmentation
 from data.text.vocabulary import MUCH_UNKNOWN, Vocabulary
 from zoo.core.batch import Padded
 from zoo.core.image import as_float
-from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.spec import DataSpec, FieldSpec, TextSpec
 from zoo.core.text import TextCodec, text_spec
 from zoo.tasks.captioning.batch import CaptionBatch
 
 _log = logging.getLogger(__name__)
 
 _SIDES = re.compile(r"\b(left|right)\b", re.IGNORECASE)
-
-Ids = NDArray[np.int64]
 
 
 def words_alone(caption: str) -> str:
@@ -86,7 +84,7 @@ class CaptionData(DataModule):
         """Reads nothing yet.
 
         Args:
-            captions: the images, and what is said of them.
+            captions: the images and their captions.
             tokenizer: how to make the vocabulary from the captions of the train split.
             image_size: pixels along each side.
             batch_size: items in a batch, in each process; the last batch of an epoch may have fewer.
@@ -98,9 +96,8 @@ class CaptionData(DataModule):
                 ends), which has the image once: it is encoded once for all of them.
             augmentation: how training images vary; None leaves them as they are.
             features: makes a frozen encoder, whose features are stored and take the place of images.
-            num_workers: processes that load batches; 0 loads them in the training process.
-            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
-                ever.
+            num_workers: see `DataModule`.
+            worker_timeout: see there.
             spec: the specification in a checkpoint: its vocabulary is used and none is trained.
 
         Raises:
@@ -125,9 +122,10 @@ class CaptionData(DataModule):
         self._loaded: dict[str, CaptionSplit] | None = None
         self._splits: dict[str, EncodedCaptions] = {}  # type: ignore[assignment]
 
-    def placeholder(self) -> ImageSpec:
-        """What the images are like."""
-        return image_spec(self._wanted.image_size)
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """See `DataModule`."""
+        words = text_spec(self.tokenizer.placeholder("word"), maximum_length=self.maximum_length)
+        return {"image": image_spec(self._wanted.image_size), "target": words}
 
     def check_files(self) -> None:
         """Sees before a run that all files are there.
@@ -155,16 +153,13 @@ class CaptionData(DataModule):
         if self._given is None:
             vocabulary = self.tokenizer.train(map(words_alone, loaded["train"].sentences))
         else:
-            assert self._given.target is not None  # it came from a captioning task
-            vocabulary = self._given.target.tokenizer
+            vocabulary = self._given.text("target").tokenizer
         target = text_spec(vocabulary, maximum_length=self.maximum_length, language="en")
         spec = DataSpec(
             name=self.captions.name,
-            source=None,
-            target=target,
+            fields={"image": image_spec(self._wanted.image_size), "target": target},
             test_hash=loaded["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(vocabulary.encode()).hexdigest(),
-            image=image_spec(self._wanted.image_size),
         )
         if self._given is not None:
             check_same_data(self._given, spec)
@@ -181,9 +176,9 @@ class CaptionData(DataModule):
             self.report[name] = {**split.report, **encoded.report}
             unknown = encoded.report["unknown"]
             if unknown:
-                said = "%s, split %s: %.2f %% of the words of the captions are unknown"
+                message = "%s, split %s: %.2f %% of the words of the captions are unknown"
                 level = logging.WARNING if unknown > MUCH_UNKNOWN else logging.INFO
-                _log.log(level, said, self.captions.name, name, 100 * unknown)
+                _log.log(level, message, self.captions.name, name, 100 * unknown)
             for what in ("missing", "broken", "dropped", "truncated"):
                 if count := self.report[name].get(what):
                     _log.warning("%s, split %s: %d %s", self.captions.name, name, count, _LEFT_OUT[what])
@@ -255,7 +250,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         """
         self._pad, self._key, self._together, self._augmentation = target.pad, key, together, augmentation
         rows = TextCodec(target).encode([words_alone(sentence) for sentence in split.sentences])
-        lengths: Ids = np.array([len(row) for row in rows], dtype=np.int64)
+        lengths: Ints = np.array([len(row) for row in rows], dtype=np.int64)
         too_long = lengths > target.maximum_length
         unknown, words = sum(row.count(target.unk) for row in rows), int((lengths - 1).sum())
         self.report: dict[str, float] = {"unknown": unknown / max(words, 1)}
@@ -274,9 +269,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         for number in np.flatnonzero(too_long):
             rows[number][target.maximum_length - 1 :] = [target.eos]
         self._split = split
-        self._lengths: Ids = np.minimum(lengths, target.maximum_length) + 1
-        self._starts: Ids = np.cumsum(self._lengths) - self._lengths
-        self._ids = np.fromiter((i for row in rows for i in (target.bos, *row)), np.int64)
+        self._ids = Ragged.of_rows([(target.bos, *row) for row in rows])
         self.images = split.images
 
     def __len__(self) -> int:
@@ -301,9 +294,9 @@ class EncodedCaptions(Dataset[CaptionBatch]):
         sided = np.array([mirror and any(map(_SIDES.search, items.references[item])) for item in shown])
         return batch._replace(images=self._augmentation.views(batch.images, drawn, sided))
 
-    def tokens(self, epoch: int, rows: Ids) -> Ids:
+    def tokens(self, epoch: int, rows: Ints) -> Ints:
         """`(B,)`, how many a model must predict of each item."""
-        return self._lengths[self._split.said(Part(epoch, rows))] - 1
+        return self._ids.lengths[self._split.sentences_of(Part(epoch, rows))] - 1
 
     def whole(self, chosen: Part) -> CaptionBatch:
         """The batch with images in any case, as they are."""
@@ -322,10 +315,7 @@ class EncodedCaptions(Dataset[CaptionBatch]):
             loss_weight=chosen.loss_weight,
         )
 
-    def _padded(self, sentences: Ids) -> Padded:
-        lengths = self._lengths[sentences]
-        positions = np.arange(lengths.max())
-        real = positions < lengths[:, None]
-        places = np.where(real, self._starts[sentences, None] + positions, 0)
-        ids = np.where(real, self._ids[places], self._pad)
+    def _padded(self, sentences: Ints) -> Padded:
+        lengths = self._ids.lengths[sentences]
+        ids = self._ids.padded(sentences, lengths, self._pad)
         return Padded(torch.from_numpy(ids), torch.from_numpy(lengths))

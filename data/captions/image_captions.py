@@ -63,7 +63,7 @@ class ImageCaptions(PictureCaptions):
 
 
 def _pictures(path: Path) -> list[Picture]:
-    """Those of a file; one that stands there by several names has the first, and all captions."""
+    """The pictures of a file; one that it names in several ways has the first name, and all captions."""
     pictures: dict[Path, Picture] = {}
     for name, captions in read_jsonl(path).items():
         place = Path(os.path.realpath(path.parent / name))  # which does not mind links that lead nowhere

@@ -29,7 +29,7 @@ Rows = NDArray[np.int64]
 
 
 class Picture(NamedTuple):
-    """A picture and what is said of it.
+    """A picture and its captions.
 
     Attributes:
         path: of the file.
@@ -116,7 +116,7 @@ class PictureCaptions(CaptionSet):
         return splits
 
     def _left_out(self, messages: list[str]) -> None:
-        """Names the pictures that cannot be had.
+        """Names the pictures that are missing or cannot be read.
 
         Raises:
             ValueError: there are such, and none may be left out.
@@ -124,10 +124,10 @@ class PictureCaptions(CaptionSet):
         if not messages:
             return
         more = f"; and {len(messages) - _SHOWN} more" if len(messages) > _SHOWN else ""
-        said = f"{self.name}: {'; '.join(messages[:_SHOWN])}{more}"
+        message = f"{self.name}: {'; '.join(messages[:_SHOWN])}{more}"
         if not self.skip_broken:
-            raise ValueError(f"{said} (skip_broken=true leaves such pictures out)")
-        _log.warning("%s", said)
+            raise ValueError(f"{message} (skip_broken=true leaves such pictures out)")
+        _log.warning("%s", message)
 
 
 def _check_apart(splits: Mapping[str, list[Picture]]) -> None:
@@ -195,7 +195,7 @@ class PictureSplit(CaptionSplit):
             truths=None,
         )
 
-    def said(self, chosen: Part) -> Rows:
+    def sentences_of(self, chosen: Part) -> Rows:
         """See `CaptionSplit`; reads no features."""
         sentences: Rows = self._items[chosen.rows, 1]
         return sentences

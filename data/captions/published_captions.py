@@ -78,9 +78,14 @@ class PublishedCaptions(PictureCaptions):
         splits = layout.read(*(self._root / name for name in layout.files))
         empty = [split for split in ("train", "val", "test") if not splits.get(split)]
         if empty:
-            raise ValueError(f"{self._root / layout.files[0]}: nothing is said of split {', '.join(empty)}")
+            raise ValueError(
+                f"{self._root / layout.files[0]}: there are no captions of split {', '.join(empty)}"
+            )
         return {
-            split: [Picture(_inside(folders, name), Path(name).name, said) for name, said in captions.items()]
+            split: [
+                Picture(_inside(folders, name), Path(name).name, sentences)
+                for name, sentences in captions.items()
+            ]
             for split, captions in splits.items()
         }
 

@@ -1,4 +1,4 @@
-"""Scenes of coloured shapes, with all that may be said of each: made on the spot, with nothing to download.
+"""Generated scenes of coloured shapes, each with all of its true captions; nothing is downloaded.
 
 Two or three things of different kinds lie in different cells of a 3 x 3 table, each somewhere in its cell. A
 caption names two of them and a relation: `a red circle left of a blue square`. Left of something is what ends
@@ -6,10 +6,9 @@ before that begins, which is what lies in a column further left, for two things 
 the same holds for right of, above and below. Every ordered pair and every relation that holds between its
 things is a true caption, and there is no other.
 
-No two things of a scene are of one size, and who learns is told of the largest first, then of the next: as
-people speak of what stands out. Without an order nobody could know of which thing the next word will be
-until it is said, and a decoder that looks before it hears its last word (Xu et al. 2015) could only look at
-all of them.
+No two things of a scene are of one size, and a caption to train on names the largest thing first, then the
+next. Without an order no model could know which thing the next word will name, and a decoder that attends
+before it reads its last word (Xu et al. 2015) could only attend to all of them.
 """
 
 import hashlib
@@ -159,20 +158,20 @@ class Scenes(CaptionSplit):
         """See `CaptionSplit`."""
         layout = self._layout(chosen)
         scenes, one, relation, other = _truths(layout)
-        said = _sentence(
+        sentences = _sentence(
             np.take_along_axis(layout.kinds[scenes], one[:, None], 1)[:, 0],
             relation,
             np.take_along_axis(layout.kinds[scenes], other[:, None], 1)[:, 0],
         )
-        truths = self._described(layout, scenes, one, relation, other, said)
+        truths = self._described(layout, scenes, one, relation, other, sentences)
         first, second = np.argsort(np.where(layout.there, -layout.sizes, 0), axis=1)[:, :2].T
-        told = np.flatnonzero((one == first[scenes]) & (other == second[scenes]))
-        counts = np.bincount(scenes[told], minlength=len(layout.chosen))
+        trained = np.flatnonzero((one == first[scenes]) & (other == second[scenes]))
+        counts = np.bincount(scenes[trained], minlength=len(layout.chosen))
         starts = np.cumsum(counts) - counts
         return Items(
             pixels=self._drawn(layout) if pixels else None,
             features=None,
-            sentences=said[told[starts + (layout.chosen * counts >> 16)]],
+            sentences=sentences[trained[starts + (layout.chosen * counts >> 16)]],
             references=[list(truth.boxes) for truth in truths],
             names=[f"{self._split} {row}" for row in chosen.rows],
             truths=truths,
@@ -245,7 +244,7 @@ class Scenes(CaptionSplit):
         return np.ascontiguousarray(canvas[:, :, : self._size, : self._size])
 
     def _described(
-        self, layout: _Layout, scenes: Ints, one: Ints, relation: Ints, other: Ints, said: Ints
+        self, layout: _Layout, scenes: Ints, one: Ints, relation: Ints, other: Ints, sentences: Ints
     ) -> list[TrueCaptions]:
         """All true captions of each scene, with the box that each word names."""
         corners = np.stack(
@@ -256,7 +255,7 @@ class Scenes(CaptionSplit):
         ]
         found: list[dict[str, list[Box | None]]] = [{} for _ in boxes]
         for scene, i, r, j, sentence in zip(
-            *(numbers.tolist() for numbers in (scenes, one, relation, other, said)), strict=True
+            *(numbers.tolist() for numbers in (scenes, one, relation, other, sentences)), strict=True
         ):
             first, second = boxes[scene][i], boxes[scene][j]
             between: list[Box | None] = [None] * _BETWEEN[r]

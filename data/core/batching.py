@@ -1,4 +1,4 @@
-"""Batches in an order that training can take up again: of pairs of like length, or of any items."""
+"""Batches in an order that training can take up again: of texts of like length, or of any items."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -124,11 +124,10 @@ class Batches(Sampler[Part]):
 
 
 class TokenBatches(Batches):
-    """Cuts pairs, sorted by length, into batches of at most `batch_tokens` padded tokens on either side.
+    """Cuts items, sorted by length, into batches of at most `batch_tokens` padded tokens of each text.
 
-    The order is a function of seed and epoch alone. Pairs of equal length change places from epoch to epoch,
-    and so do the batches; the lengths at each place stay, hence the number of batches stays too. A part's
-    share is that of its target tokens.
+    The order is a function of seed and epoch alone. Items of equal length change places from epoch to epoch,
+    and so do the batches; the lengths at each place stay, hence the number of batches stays too.
     """
 
     def __init__(
@@ -137,26 +136,29 @@ class TokenBatches(Batches):
         batch_tokens: int,
         *,
         seed: int | None,
+        sizes: Rows | None = None,
         layout: Layout | None = None,
     ) -> None:
         """Plans the batches.
 
         Args:
-            lengths: `(N, 2)` tokens of source and target, EOS included.
-            batch_tokens: bound on batch size x longest side. A single pair beyond it is a batch of its own.
+            lengths: `(N, C)` tokens of each of an item's texts, e.g. of source and target.
+            batch_tokens: bound on batch size x longest text. A single item beyond it is a batch of its own.
             seed: of the order; None for evaluation: always the same order, longest first.
+            sizes: `(N,)`, what each item counts for in a mean over a batch; None: its last text's tokens.
             layout: see `Batches`.
 
         Raises:
             ValueError: see `Batches`.
         """
-        # By the longer side, which is what fills a batch, then by the target, whose padding costs more.
-        self._keys = (lengths[:, 1], lengths.max(axis=1))
+        # By the longest text, which fills a batch, then by the last: the target, whose padding costs more.
+        self._keys = (lengths[:, -1], lengths.max(axis=1))
+        counted = lengths[:, -1] if sizes is None else sizes
         order = np.lexsort(self._keys)
         bounds = _bounds(self._keys[1][order], batch_tokens)
-        super().__init__(bounds, sizes=lambda _, rows: lengths[rows, 1], seed=seed, layout=layout)
+        super().__init__(bounds, sizes=lambda _, rows: counted[rows], seed=seed, layout=layout)
         self.real_token_share = _real_token_share(lengths[order], self._bounds)
-        """Tokens that are no padding, of both sides together, in [0, 1]; hardly depends on the epoch."""
+        """Tokens that are no padding, of all texts together, in [0, 1]; hardly depends on the epoch."""
 
     def _batches(self) -> list[Rows]:
         if self._seed is None:
@@ -279,7 +281,7 @@ class BatchLoader(DataLoader[Batch]):
             ) from error
 
     def state_dict(self) -> dict[str, int]:
-        """Nothing: where training is, is said by what was trained on, not by what was fetched.
+        """Nothing: the place of training is what was trained on, not what was fetched.
 
         The data module keeps it. Lightning takes a loader without this method for one that cannot be resumed.
         """

@@ -4,13 +4,16 @@ import fcntl
 import logging
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from rich.filesize import decimal
 
 _log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 
 @contextmanager
@@ -25,8 +28,37 @@ def alone(folder: Path) -> Iterator[None]:
         yield
 
 
+def made_once(folder: Path, what: str, read: Callable[[], T | None], make: Callable[[], None]) -> T:
+    """What lies in a folder, which is made first where it is missing or damaged, by one process at a time.
+
+    Args:
+        folder: its place.
+        what: is done to make it, in words.
+        read: gives what lies there; None where that is nothing that can be used.
+        make: makes the folder, so that it appears whole or not at all.
+
+    Raises:
+        RuntimeError: the folder cannot be written, or the disk is too full.
+    """
+    if (found := read()) is not None:
+        return found
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with alone(folder):
+            if (found := read()) is None:
+                if folder.exists():
+                    _log.warning("%s is damaged: %s anew", folder, what)
+                make()
+                found = read()
+    except OSError as error:
+        raise RuntimeError(f"cannot write below {folder.parent} (paths.cache_dir): {error}") from error
+    if found is None:
+        raise RuntimeError(f"{folder} was written but cannot be read back: is the disk failing?")
+    return found
+
+
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes a file that is there as it was, or as it shall be, whatever stops the process."""
+    """Writes a file atomically: a reader, or a crash, sees the old content or the new."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}-{os.getpid()}")
     try:

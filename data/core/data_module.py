@@ -1,14 +1,16 @@
 """What the data modules of all tasks share: batches, their place in the epoch, the specification."""
 
 import logging
+from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from lightning.pytorch import LightningDataModule
 from torch.utils.data import Dataset
 
-from data.core.batching import Batches, BatchLoader, Layout
-from zoo.core.spec import DataSpec, ImageSpec
+from data.core.batching import Batches, BatchLoader, Layout, Part
+from zoo.core.spec import DataSpec, FieldSpec, TextSpec
 
 _log = logging.getLogger(__name__)
 
@@ -51,10 +53,18 @@ class DataModule(LightningDataModule):
             raise RuntimeError("the data's specification exists after setup()")
         return self._spec
 
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """The fields of `spec`, as far as they are known before anything is read; the rest is arbitrary."""
+        return {}
+
     @property
     def test_splits(self) -> list[str]:
         """`test` first, then the data's other test splits."""
         return sorted(split for split in self._splits if split.startswith("test"))
+
+    def batch(self, split: str, numbers: Sequence[int]) -> Any:
+        """Items of a split by their numbers; those to train on as they are in the first epoch."""
+        return self._splits[split][Part(0, np.asarray(numbers))]
 
     def train_dataloader(self) -> BatchLoader[Any]:
         """Batches in an order of their own for each epoch; after `load_state_dict`, from its place on."""
@@ -145,13 +155,13 @@ def check_same_data(checkpoint: DataSpec, data: DataSpec) -> None:
     Raises:
         ValueError: names each difference.
     """
-    meanings = "names of classes" if data.target is None else "vocabulary"
+    names = dict.fromkeys((*checkpoint.fields, *data.fields))
+    meanings = "vocabulary" if any(isinstance(one, TextSpec) for one in data.fields.values()) else "classes"
     differences = [
         f"{what}: {before} in the checkpoint, {now} in the data"
         for what, before, now in (
             ("name", checkpoint.name, data.name),
-            ("languages", _languages(checkpoint), _languages(data)),
-            ("images", _images(checkpoint.image), _images(data.image)),
+            *((name, *(str(spec.fields.get(name, "none")) for spec in (checkpoint, data))) for name in names),
             (meanings, checkpoint.vocabulary_hash[:12], data.vocabulary_hash[:12]),
             ("test split", checkpoint.test_hash[:12], data.test_hash[:12]),
         )
@@ -159,14 +169,3 @@ def check_same_data(checkpoint: DataSpec, data: DataSpec) -> None:
     ]
     if differences:
         raise ValueError("the checkpoint belongs to other data; " + "; ".join(differences))
-
-
-def _languages(spec: DataSpec) -> str:
-    return " to ".join(side.language or "-" for side in (spec.source, spec.target) if side)
-
-
-def _images(spec: ImageSpec | None) -> str:
-    if spec is None:
-        return "none"
-    of_classes = f" of {len(spec.classes)} classes" if spec.classes else ""
-    return f"{spec.channels} x {spec.height} x {spec.width} pixels{of_classes}"

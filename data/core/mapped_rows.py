@@ -5,7 +5,6 @@ safe on the disk. A folder appears whole or not at all, and nothing ever reads a
 """
 
 import json
-import logging
 import os
 import shutil
 import time
@@ -19,9 +18,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import Progress
 
-from data.core.cache import alone, require_space, write_whole
-
-_log = logging.getLogger(__name__)
+from data.core.cache import made_once, require_space, write_whole
 
 _ROWS, _SUMMARY, _PROGRESS = "rows.npy", "summary.json", "progress.json"
 
@@ -117,21 +114,7 @@ def mapped_rows(folder: Path, maker: RowMaker) -> MappedRows:
         RuntimeError: the folder cannot be written, or the disk is too full.
         ValueError: rows cannot be made.
     """
-    if found := opened_rows(folder, maker):
-        return found
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with alone(folder):
-            if (found := opened_rows(folder, maker)) is None:
-                if folder.exists():
-                    _log.warning("%s is damaged: %s anew", folder, maker.what)
-                _make(folder, maker)
-                found = opened_rows(folder, maker)
-    except OSError as error:
-        raise RuntimeError(f"cannot write below {folder.parent} (paths.cache_dir): {error}") from error
-    if found is None:
-        raise RuntimeError(f"{folder} was written but cannot be read back: is the disk failing?")
-    return found
+    return made_once(folder, maker.what, lambda: opened_rows(folder, maker), lambda: _make(folder, maker))
 
 
 def opened_rows(folder: Path, maker: RowMaker) -> MappedRows | None:
@@ -160,7 +143,7 @@ def _make(folder: Path, maker: RowMaker) -> None:
             saved = time.monotonic()
             for chunk in maker.chunks(done) if done < maker.total else ():
                 file.write(np.ascontiguousarray(chunk.rows, dtype=maker.dtype).tobytes())
-                broken |= {str(done + position): said for position, said in chunk.broken.items()}
+                broken |= {str(done + position): message for position, message in chunk.broken.items()}
                 done += len(chunk.rows)
                 bar.update(task, completed=done)
                 if time.monotonic() - saved >= _SECONDS_AT_RISK:
@@ -173,7 +156,7 @@ def _make(folder: Path, maker: RowMaker) -> None:
         raise RuntimeError(f"{maker.what} gave {done} rows instead of {maker.total}")
     write_whole(unfinished / _SUMMARY, json.dumps({"broken": broken}).encode())
     (unfinished / _PROGRESS).unlink(missing_ok=True)
-    shutil.rmtree(folder, ignore_errors=True)  # damaged: nobody makes what can be read
+    shutil.rmtree(folder, ignore_errors=True)  # a damaged one
     unfinished.rename(folder)
 
 

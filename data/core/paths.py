@@ -1,7 +1,12 @@
-"""Says what may be meant by a path that leads nowhere."""
+"""Finds files, and says what may be meant by a path that leads nowhere."""
 
 from difflib import get_close_matches
 from pathlib import Path
+
+
+def packed_or_not(folder: Path, name: str) -> Path | None:
+    """The file of that name, packed as `.gz` or not; None where there is neither."""
+    return next((path for path in (folder / f"{name}.gz", folder / name) if path.is_file()), None)
 
 
 def did_you_mean(path: Path) -> str:

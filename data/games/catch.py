@@ -1,7 +1,6 @@
 """Games of Catch, as they begin: made on the spot, with nothing to download."""
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -11,7 +10,7 @@ from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.core.keyed_random import Draws, keys, split_key
 from data.images.image_set import numbered
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, FieldSpec, ImageSpec, LabelSpec
 from zoo.tasks.tracking.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 
 
@@ -24,7 +23,7 @@ class CatchData(DataModule):
     After `setup`:
 
     Attributes:
-        spec: what a task must know of the data; the classes are the actions.
+        spec: what a task must know of the data; the labels are the actions.
         test_splits: `test`.
         report: for each split the number of `games`.
     """
@@ -57,9 +56,8 @@ class CatchData(DataModule):
             test_games: the same in every run.
             batch_size: games in a batch, in each process; the last batch of an epoch may have fewer.
             seed: of training games and of their order.
-            num_workers: processes that load batches; 0 loads them in the training process.
-            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
-                ever.
+            num_workers: see `DataModule`.
+            worker_timeout: see there.
             spec: the specification in a checkpoint, with which the data must agree.
 
         Raises:
@@ -81,9 +79,10 @@ class CatchData(DataModule):
         self._games = {"train": train_games, "val": validation_games, "test": test_games}
         self._given = spec
 
-    def placeholder(self) -> ImageSpec:
-        """What the boards look like."""
-        return ImageSpec(1, height=self.rules.size, width=self.rules.size, classes=CATCH_ACTIONS)
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """The boards, and the actions."""
+        size = self.rules.size
+        return {"image": ImageSpec(1, height=size, width=size), "label": LabelSpec(CATCH_ACTIONS)}
 
     def setup(self, stage: str | None = None) -> None:
         """Plans the splits.
@@ -99,22 +98,15 @@ class CatchData(DataModule):
         }
         spec = DataSpec(
             name="catch",
-            source=None,
-            target=None,
+            fields=self.placeholder(),
             test_hash=splits["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(repr(CATCH_ACTIONS).encode()).hexdigest(),
-            image=self.placeholder(),
         )
         if self._given is not None:
             check_same_data(self._given, spec)
         self.report = {split: {"games": count} for split, count in self._games.items()}
         self._splits = dict(splits)
         self._spec = spec
-
-    def batch(self, split: str, numbers: Sequence[int]) -> CatchBatch:
-        """Games of a split by their numbers; of training games those of the first epoch."""
-        games: CatchBatch = self._splits[split][Part(0, np.asarray(numbers))]
-        return games
 
     def _batches(self, split: str, seed: int | None, layout: Layout) -> ShuffledBatches:
         return ShuffledBatches(self._games[split], self.batch_size, seed=seed, layout=layout)

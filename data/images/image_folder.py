@@ -118,7 +118,8 @@ class ImageFolder(ImageSet):
         heads = list(self._heads())
         coloured = any(head.mode not in _GREY for head in heads)
         height, width = self.size or (1, 1)
-        spec = ImageSpec(3 if coloured else 1, height, width, classes=tuple(self._files["train"]))
+        spec = ImageSpec(3 if coloured else 1, height, width)
+        classes = tuple(self._files["train"])
         self._check_memory(spec)
         self._say_size(spec, heads)
         splits = {split: _read(split, files, spec) for split, files in self._files.items()}
@@ -136,11 +137,11 @@ class ImageFolder(ImageSet):
                 splits[split] = train[np.flatnonzero(chosen)]
                 kept &= ~chosen
             splits["train"] = train[np.flatnonzero(kept)]
-            untrained = set(range(len(spec.classes))) - set(splits["train"].labels.tolist())
+            untrained = set(range(len(classes))) - set(splits["train"].labels.tolist())
             if untrained:
-                names = ", ".join(spec.classes[label] for label in sorted(untrained))
+                names = ", ".join(classes[label] for label in sorted(untrained))
                 raise ValueError(f"{self.path}: no picture to train on is left of {names}, after holding out")
-        return LabelledImages(spec.classes, splits)
+        return LabelledImages(classes, splits)
 
     def _check_memory(self, spec: ImageSpec) -> None:
         """Refuses pictures that together do not fit into memory, before any is read."""

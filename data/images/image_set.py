@@ -56,7 +56,7 @@ class ImageSet(ABC):
     name: str
     size: tuple[int, int] | None
 
-    def check_files(self) -> None:  # noqa: B027  # some sets need no file that cannot be had later
+    def check_files(self) -> None:  # noqa: B027  # some sets need no file, or download it
         """Sees before a run that what cannot be downloaded is there; reads nothing.
 
         Raises:

@@ -1,7 +1,6 @@
 """The data module of every image task: a set of labelled images, perhaps on a canvas, in batches."""
 
 import hashlib
-from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -15,7 +14,7 @@ from data.images.augmentation import shifted
 from data.images.canvas import Canvas
 from data.images.image_set import ImageSet, LabelledImages, Pixels, Split, machine_memory
 from zoo.core.image import as_float
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, FieldSpec, ImageSpec, LabelSpec
 from zoo.tasks.recognition.batch import ImageBatch
 
 _HASHED_AT_ONCE = 1_000
@@ -60,9 +59,8 @@ class ImageData(DataModule):
             batch_size: images in a batch, in each process; the last batch of an epoch may have fewer.
             seed: of the order of training batches, and of the places of training images.
             shift: pixels by which a training image is moved at most in each direction, on a canvas all of it.
-            num_workers: processes that load batches; 0 loads them in the training process.
-            worker_timeout: seconds to wait for a batch from such a process before the run fails; 0 waits for
-                ever.
+            num_workers: see `DataModule`.
+            worker_timeout: see there.
             spec: the specification in a checkpoint, with which the data must agree.
 
         Raises:
@@ -82,11 +80,11 @@ class ImageData(DataModule):
         self._loaded: LabelledImages | None = None
         self._splits: dict[str, PlacedImages] = {}  # type: ignore[assignment]
 
-    def placeholder(self) -> ImageSpec:
-        """What images there may be, as far as it is known before they are read; the rest is arbitrary."""
+    def placeholder(self) -> dict[str, FieldSpec]:
+        """See `DataModule`."""
         placed = (self.canvas.height, self.canvas.width) if self.canvas else self.images.size
         height, width = placed or (28, 28)
-        return ImageSpec(channels=1, height=height, width=width, classes=tuple("0123456789"))
+        return {"image": ImageSpec(1, height, width), "label": LabelSpec(tuple("0123456789"))}
 
     def check_files(self) -> None:
         """Sees before a run that what cannot be downloaded is there.
@@ -141,11 +139,12 @@ class ImageData(DataModule):
         }
         spec = DataSpec(
             name=name,
-            source=None,
-            target=None,
+            fields={
+                "image": ImageSpec(channels, height, width, placed=self.canvas is not None),
+                "label": LabelSpec(loaded.classes),
+            },
             test_hash=splits["test"].content_hash(),
             vocabulary_hash=hashlib.sha256(repr(loaded.classes).encode()).hexdigest(),
-            image=ImageSpec(channels, height, width, loaded.classes, placed=self.canvas is not None),
         )
         if self._given is not None:
             check_same_data(self._given, spec)
@@ -165,10 +164,6 @@ class ImageData(DataModule):
             for name in self.test_splits
         }
         self._spec = spec
-
-    def batch(self, split: str, numbers: Sequence[int]) -> ImageBatch:
-        """Images of a split by their numbers; of training images as they lie in the first epoch."""
-        return self._splits[split][Part(0, np.asarray(numbers))]
 
     def _check_shift(self, height: int, width: int) -> None:
         """Sees that something of each image is left.
@@ -196,7 +191,7 @@ def _check_memory(canvas: Canvas, batch_size: int) -> None:
     """Refuses a canvas of which not even a batch fits into memory.
 
     Raises:
-        ValueError: so it is.
+        ValueError: says how much memory it needs, and how much there is.
     """
     # While they are placed a pixel is a byte, in a batch a float.
     needed = max(_HASHED_AT_ONCE, 4 * batch_size) * canvas.height * canvas.width

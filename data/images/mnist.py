@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from data.core.download import PublishedFile, download
+from data.core.paths import packed_or_not
 from data.images.image_set import ImageSet, LabelledImages, Split, numbered
 from zoo.core.reading import require_regular
 
@@ -70,11 +71,11 @@ class IdxImages(ImageSet):
 
     def _file(self, name: str) -> Path:
         """The file, packed or not; downloaded where there is neither."""
+        if found := packed_or_not(self._raw, name):
+            return found
         packed = self._raw / f"{name}.gz"
-        found = next((path for path in (packed, self._raw / name) if path.is_file()), None)
-        if found is None:
-            download(self.published[packed.name], packed)
-        return found or packed
+        download(self.published[packed.name], packed)
+        return packed
 
     @property
     def _raw(self) -> Path:

@@ -1,36 +1,43 @@
-"""What a corpus of sentence pairs must offer to `data.text.translation.TranslationData`."""
+"""What a corpus of texts must offer to `data.text.text_data.TextData`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from datasets import Dataset
+
+from data.text.columns import Alignment, Column, Text
 
 Pair = tuple[str, str]
 """Source and target sentence."""
 
+Rows: TypeAlias = Dataset | Iterable[tuple[Any, ...]]
+"""Items: a table with a column for each of the corpus's, or tuples with a value for each, in their order."""
+
 
 class Corpus(ABC):
-    """Sentence pairs in named splits.
+    """Texts, perhaps with labels, in named splits.
 
     Attributes:
         name: the corpus in results and file names, e.g. `multi30k`.
-        languages: ISO 639 codes of source and target; empty where a side is no single language.
-        aligned: whether `load` knows the true alignment.
     """
 
     name: str
-    languages: tuple[str, str] = ("", "")
-    aligned = False
+
+    @property
+    @abstractmethod
+    def columns(self) -> Mapping[str, Column]:
+        """What every item has, by name; may be an attribute of the class."""
 
     @abstractmethod
     def fingerprint(self) -> str:
-        """Says everything that the pairs depend on: parameters, and the content of files.
+        """Says everything that the items depend on: parameters, and the content of files.
 
         Prepared data is reused as long as this stays the same, so it must be much cheaper than `load`.
         """
 
-    def check_files(self) -> None:  # noqa: B027  # most corpora need no file that cannot be had later
+    def check_files(self) -> None:  # noqa: B027  # most corpora need no file, or download it
         """Sees before a run that what cannot be downloaded is there; reads nothing.
 
         Raises:
@@ -38,27 +45,54 @@ class Corpus(ABC):
         """
 
     @abstractmethod
-    def load(self) -> Mapping[str, Dataset | Iterable[Pair]]:
-        """The pairs of each split.
+    def load(self) -> Mapping[str, Rows]:
+        """The items of each split.
 
         Returns:
             `train`, `val`, `test` and any number of further `test_...` splits. Each is read once and kept on
-            disk, so an iterator that reads a file as it goes never holds a large corpus in memory. A
-            `Dataset` has the text columns `source` and `target`. Where the truth is known, its column
-            `alignment` holds for each target token, EOS included, the position of the source token behind it
-            (-1: none).
+            disk, so an iterator that reads a file as it goes never holds a large corpus in memory.
         """
+
+
+class PairCorpus(Corpus):
+    """Sentence pairs.
+
+    Attributes:
+        languages: ISO 639 codes of source and target; empty where a side is no single language.
+        aligned: whether there is a third column `alignment`, with the true one.
+    """
+
+    languages: tuple[str, str] = ("", "")
+    aligned = False
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """A source and a target, which is the reference, and perhaps their alignment."""
+        source, target = self.languages
+        pair: dict[str, Column] = {"source": Text(source), "target": Text(target, reference=True)}
+        return pair | {"alignment": Alignment()} if self.aligned else pair
+
+
+def two_languages(source: str, target: str) -> tuple[str, str]:
+    """The languages of pairs.
+
+    Raises:
+        ValueError: they are one.
+    """
+    if source == target:
+        raise ValueError(f"source and target are both {source}")
+    return source, target
 
 
 @dataclass(kw_only=True)
 class GeneratedCorpus(Corpus):
-    """Pairs that a program writes: no file, no download.
+    """Items that a program writes: no file, no download.
 
     Attributes:
         seed: of the generator. It belongs to the data: training seeds leave the data alone.
-        train: number of pairs.
-        validation: number of pairs.
-        test: number of pairs in each test split.
+        train: number of items.
+        validation: number of items.
+        test: number of items in each test split.
     """
 
     seed: int

@@ -12,7 +12,7 @@ from babel import Locale
 from babel.dates import DateTimePattern, parse_pattern
 from datasets import Dataset
 
-from data.text.corpus import GeneratedCorpus
+from data.text.corpus import GeneratedCorpus, PairCorpus
 
 LOCALES = ("en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "it_IT", "nl_NL", "pt_BR", "sv_SE")
 
@@ -75,7 +75,7 @@ def _vary(text: str, generator: random.Random) -> str:
 
 
 @dataclass(kw_only=True)
-class Dates(GeneratedCorpus):
+class Dates(GeneratedCorpus, PairCorpus):
     """Dates between 1950 and 2049 as people write them, and in ISO 8601.
 
     Splits are made by date, not by line: no date of `val`, `test` or `test_unseen_formats` is trained on in

@@ -9,7 +9,7 @@ from typing import Any
 
 from datasets import Dataset, load_dataset
 
-from data.text.corpus import Corpus, Pair
+from data.text.corpus import Pair, PairCorpus, two_languages
 from data.text.text_files import content_hash
 from zoo.core.text import is_blank
 
@@ -22,7 +22,7 @@ _COLUMN = "translation"
 
 
 @dataclass(kw_only=True)
-class HubCorpus(Corpus):
+class HubCorpus(PairCorpus):
     """Splits `train`, `validation` and `test` whose column `translation` holds a text for each language.
 
     Files of that layout in `<data_dir>/<name>` are used where they lie (Parquet, JSON lines, or whatever else
@@ -51,9 +51,7 @@ class HubCorpus(Corpus):
     unescape: bool = False
 
     def __post_init__(self) -> None:
-        if self.source == self.target:
-            raise ValueError(f"source and target are both {self.source}")
-        self.languages = (self.source, self.target)
+        self.languages = two_languages(self.source, self.target)
         self._place = Path(self.data_dir).expanduser() / self.name
 
     def fingerprint(self) -> str:
@@ -68,7 +66,7 @@ class HubCorpus(Corpus):
         """Finds or downloads the set.
 
         Raises:
-            FileNotFoundError: it is neither there nor to be had; says what was tried.
+            FileNotFoundError: it is neither there nor could be downloaded; says what was tried.
             ValueError: it has another layout; says what it has.
         """
         tables = self._tables()

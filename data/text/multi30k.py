@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from data.core.download import PublishedFile, download
-from data.text.corpus import Corpus, Pair
+from data.core.paths import packed_or_not
+from data.text.corpus import Pair, PairCorpus, two_languages
 from data.text.text_files import content_hash, read_pairs
 
 FILES = {"train": "train", "val": "val", "test": "test_2016_flickr"}
@@ -37,7 +38,7 @@ _PUBLISHED = {
 
 
 @dataclass(kw_only=True)
-class Multi30k(Corpus):
+class Multi30k(PairCorpus):
     """29,000 / 1,014 / 1,000 pairs in their published layout, `multi30k/raw/<split>.<language>.gz`.
 
     Unpacked files of the same names without `.gz` serve as well. What is missing is downloaded, English and
@@ -55,9 +56,7 @@ class Multi30k(Corpus):
     name: str = field(default="multi30k", init=False)
 
     def __post_init__(self) -> None:
-        if self.source == self.target:
-            raise ValueError(f"source and target are both {self.source}")
-        self.languages = (self.source, self.target)
+        self.languages = two_languages(self.source, self.target)
 
     def fingerprint(self) -> str:
         """The hash of every file, sources before targets."""
@@ -103,7 +102,7 @@ class Multi30k(Corpus):
         """
         raw = self._raw
         names = [f"{stem}.{language}" for stem in FILES.values() for language in self.languages]
-        found = {name: _find(raw, name) for name in names}
+        found = {name: packed_or_not(raw, name) for name in names}
         unpublished = [name for name, path in found.items() if not path and f"{name}.gz" not in _PUBLISHED]
         if unpublished:
             known = sorted({path.name.removesuffix(".gz").rpartition(".")[2] for path in raw.glob("train.*")})
@@ -116,8 +115,3 @@ class Multi30k(Corpus):
     @property
     def _raw(self) -> Path:
         return Path(self.data_dir).expanduser() / "multi30k" / "raw"
-
-
-def _find(folder: Path, name: str) -> Path | None:
-    """The file, packed or not; None where there is neither."""
-    return next((path for path in (folder / f"{name}.gz", folder / name) if path.is_file()), None)

@@ -11,7 +11,7 @@ import numpy as np
 
 from data.core.paths import did_you_mean
 from data.core.splitting import position
-from data.text.corpus import Corpus, Pair
+from data.text.corpus import Pair, PairCorpus
 from data.text.text_files import content_hash, read_jsonl, read_pairs, read_tsv
 from data.text.translation import TranslationData
 from data.text.vocabulary import Vocabulary
@@ -34,7 +34,7 @@ _LOOKED_AT = 1000
 
 
 @dataclass(kw_only=True)
-class Parallel(Corpus):
+class Parallel(PairCorpus):
     """Sentence pairs from files.
 
     Two files have one sentence a line, line n of one the translation of line n of the other. A TSV has

@@ -5,8 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from data.core.paths import packed_or_not
 from data.core.splitting import position, sentence_key
-from data.text.corpus import Corpus, Pair
+from data.text.corpus import Pair, PairCorpus, two_languages
 from data.text.text_files import content_hash, read_tsv
 from zoo.core.text import normalise
 
@@ -17,7 +18,7 @@ _COLUMNS = (2, 3)
 
 
 @dataclass(kw_only=True)
-class Tatoeba(Corpus):
+class Tatoeba(PairCorpus):
     """Short everyday sentences, one English sentence often with several German ones (169,197 pairs in 2018).
 
     A split is a set of English sentences: a hash of each (case, punctuation and white space left out) decides
@@ -48,11 +49,9 @@ class Tatoeba(Corpus):
         for name in ("source", "target"):
             if getattr(self, name) not in ("en", "de"):
                 raise ValueError(f"{name} must be en or de, got {getattr(self, name)}")
-        if self.source == self.target:
-            raise ValueError(f"source and target are both {self.source}")
+        self.languages = two_languages(self.source, self.target)
         if not 0 < self.held_out < 0.5:
             raise ValueError(f"held_out must be above 0 and below 0.5, got {self.held_out}")
-        self.languages = (self.source, self.target)
 
     def fingerprint(self) -> str:
         """The parameters that split, and the hash of the file."""
@@ -103,9 +102,8 @@ class Tatoeba(Corpus):
 
     def _file(self) -> Path:
         folder = Path(self.data_dir).expanduser() / "tatoeba_en_de"
-        for path in (folder / "deu.txt.gz", folder / "deu.txt"):
-            if path.is_file():
-                return path
+        if path := packed_or_not(folder, "deu.txt"):
+            return path
         raise FileNotFoundError(
             f"{folder} has neither deu.txt.gz nor deu.txt: get deu-eng.zip from"
             f" https://www.manythings.org/anki/ and put its deu.txt there (it changes over time, so it is not"

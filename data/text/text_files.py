@@ -110,6 +110,30 @@ def read_jsonl(path: Path, keys: Sequence[Pair] = (("source", "target"),)) -> It
     blank.refuse()
 
 
+def read_json_line(line: str) -> Any:
+    """The JSON of a line.
+
+    Raises:
+        ValueError: it is none, or has a key twice in one object.
+    """
+    try:
+        return json.loads(line, object_pairs_hook=unique_keys)
+    except json.JSONDecodeError as error:
+        reason = error.msg.removesuffix(" at")
+        raise ValueError(f"no JSON, {reason} at column {error.colno}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in brackets
+        raise ValueError(f"no JSON that can be read, {error}") from error
+
+
+def is_encodable(text: str) -> bool:
+    """Whether a text has no half of a surrogate pair, which JSON can write."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def content_hash(paths: Sequence[Path]) -> str:
     """The sha256 of each file's bytes, in that order: what stands in files, wherever they lie."""
     digests = []
@@ -123,12 +147,9 @@ def content_hash(paths: Sequence[Path]) -> str:
 def _sides(where: str, line: str, keys: Sequence[Pair]) -> Pair:
     """Both sides of a JSON object."""
     try:
-        row: Any = json.loads(line, object_pairs_hook=unique_keys)
-    except json.JSONDecodeError as error:
-        reason = error.msg.removesuffix(" at")
-        raise ValueError(f"{where}: no JSON, {reason} at column {error.colno}") from error
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, brackets in brackets
-        raise ValueError(f"{where}: no JSON that can be read, {error}") from error
+        row = read_json_line(line)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from error
     if not isinstance(row, dict):
         raise ValueError(f"{where}: must be a JSON object, got {line[:40]}")
     names = next((pair for pair in keys if all(name in row for name in pair)), None)
@@ -140,10 +161,8 @@ def _sides(where: str, line: str, keys: Sequence[Pair]) -> Pair:
     for name in names:
         if not isinstance(row[name], str):
             raise ValueError(f"{where}: {name!r} must be text, got {json.dumps(row[name])[:40]}")
-        try:
-            row[name].encode()
-        except UnicodeEncodeError as error:  # half of a surrogate pair, which JSON can write
-            raise ValueError(f"{where}: {name!r} is no text: {error.reason}") from error
+        if not is_encodable(row[name]):
+            raise ValueError(f"{where}: {name!r} is no text: it has half of a surrogate pair")
     return row[names[0]], row[names[1]]
 
 

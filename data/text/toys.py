@@ -9,11 +9,11 @@ from string import ascii_lowercase
 
 from datasets import Dataset
 
-from data.text.corpus import GeneratedCorpus
+from data.text.corpus import GeneratedCorpus, PairCorpus
 
 
 @dataclass(kw_only=True)
-class _Toy(GeneratedCorpus):
+class _Toy(GeneratedCorpus, PairCorpus):
     """Rows of random symbols between blanks; no row stands twice, within or across splits.
 
     Attributes:

@@ -14,7 +14,7 @@ from zoo.core.text import BLANK, SPECIAL_TOKENS, normalizer
 
 _log = logging.getLogger(__name__)
 
-_PAD, _UNK, _BOS, _EOS = SPECIAL_TOKENS
+_UNK = SPECIAL_TOKENS["unk"]
 
 MUCH_UNKNOWN = 0.2
 """Share of the tokens of a split. Of more that a vocabulary does not know, it is warned."""
@@ -28,47 +28,78 @@ class Vocabulary(ABC):
     """How text is cut into tokens.
 
     Attributes:
-        joint: one vocabulary for both sides instead of one for each.
+        joint: one vocabulary for all texts of an item instead of one for each.
+        special: names of the special tokens, in the order of their ids: pad, unk and some of bos, eos, cls,
+            sep and mask. A sentence begins with CLS and ends in EOS, or else SEP, where these are among them.
         whole_words: True where tokens are never pieces of words, so that a word can be unknown.
     """
 
     whole_words: ClassVar[bool] = False
 
     joint: bool = False
+    special: tuple[str, ...] = ("pad", "unk", "bos", "eos")
 
-    def build(self, source: Iterable[str], target: Iterable[str]) -> tuple[str, str]:
-        """Trains on sentences of both sides.
+    def __post_init__(self) -> None:
+        special = list(self.special)
+        known = set(special) <= SPECIAL_TOKENS.keys() and len(set(special)) == len(special)
+        if not known or not {"pad", "unk"} <= set(special):
+            raise ValueError(
+                f"special must name pad, unk and some of {', '.join(list(SPECIAL_TOKENS)[2:])}, got {special}"
+            )
+
+    def build(self, *texts: Iterable[str]) -> tuple[str, ...]:
+        """Trains on the sentences of each text.
 
         Returns:
-            the tokenizers' JSON for source and target; the same one twice when they are joint.
+            the tokenizers' JSON, one for each text; the same one for all when they are joint.
         """
         if self.joint:
-            shared = self.train(chain(source, target))
-            return shared, shared
-        return self.train(source), self.train(target)
+            return (self.train(chain.from_iterable(texts)),) * len(texts)
+        return tuple(map(self.train, texts))
 
     def train(self, texts: Iterable[str]) -> str:
-        """Trains on sentences of one side; gives the tokenizer's JSON.
+        """Trains on sentences of one text; gives the tokenizer's JSON.
 
         Raises:
             ValueError: no token was found.
         """
         tokenizer, trainer = self._untrained()
         tokenizer.normalizer = normalizer()
-        tokenizer.post_processor = processors.TemplateProcessing(
-            single=f"$A {_EOS}", special_tokens=[(_EOS, SPECIAL_TOKENS.index(_EOS))]
-        )
+        around = ["cls"] if "cls" in self.special else []
+        around += [name for name in ("eos", "sep") if name in self.special][:1]
+        if around:
+            template = [SPECIAL_TOKENS[name] for name in around]
+            template.insert(around[0] == "cls", "$A")
+            tokenizer.post_processor = processors.TemplateProcessing(
+                single=" ".join(template),
+                special_tokens=[(SPECIAL_TOKENS[name], self.special.index(name)) for name in around],
+            )
         tokenizer.train_from_iterator(texts, trainer)
         self._check_found(tokenizer.get_vocab_size())
         return str(tokenizer.to_str())
 
+    def placeholder(self, word: str) -> str:
+        """The JSON of a tokenizer that knows one word, for checks before any text is read."""
+        words = [*self._special_tokens, word]
+        model = models.WordLevel({token: number for number, token in enumerate(words)}, unk_token=_UNK)
+        return str(Tokenizer(model).to_str())
+
     def _check_found(self, size: int) -> None:
         """Refuses a vocabulary of special tokens alone."""
-        if size <= len(SPECIAL_TOKENS):
+        if size <= len(self.special):
             raise ValueError(
                 f"{self} finds no token in the texts to train on, so every word would be unknown:"
                 " lower data.tokenizer.minimum_count, or give more text"
             )
+
+    def _check_size(self, size: int) -> None:
+        """Refuses a limit that leaves no room for words."""
+        if size <= len(self.special):
+            raise ValueError(f"size must exceed the {len(self.special)} special tokens, got {size}")
+
+    @property
+    def _special_tokens(self) -> list[str]:
+        return [SPECIAL_TOKENS[name] for name in self.special]
 
     @abstractmethod
     def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
@@ -88,20 +119,20 @@ class Bpe(Vocabulary):
     """Byte-pair encoding (Sennrich et al. 2016): frequent words whole, rare ones in pieces.
 
     Attributes:
-        size: number of tokens, special ones included; of both sides together when joint.
+        size: number of tokens, special ones included; of all texts together when joint.
     """
 
     size: int
 
     def __post_init__(self) -> None:
-        if self.size <= len(SPECIAL_TOKENS):
-            raise ValueError(f"size must exceed the {len(SPECIAL_TOKENS)} special tokens, got {self.size}")
+        super().__post_init__()
+        self._check_size(self.size)
 
     def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
         tokenizer = Tokenizer(models.BPE(unk_token=_UNK))
         _cut_into_words(tokenizer)
         return tokenizer, trainers.BpeTrainer(
-            vocab_size=self.size, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+            vocab_size=self.size, special_tokens=self._special_tokens, show_progress=False
         )
 
     def train(self, texts: Iterable[str]) -> str:
@@ -151,8 +182,9 @@ class Words(Vocabulary):
     minimum_count: int = 1
 
     def __post_init__(self) -> None:
-        if self.size is not None and self.size <= len(SPECIAL_TOKENS):
-            raise ValueError(f"size must exceed the {len(SPECIAL_TOKENS)} special tokens, got {self.size}")
+        super().__post_init__()
+        if self.size is not None:
+            self._check_size(self.size)
         if self.minimum_count < 1:
             raise ValueError(f"minimum_count must be at least 1, got {self.minimum_count}")
 
@@ -162,7 +194,7 @@ class Words(Vocabulary):
         return tokenizer, trainers.WordLevelTrainer(
             vocab_size=self.size or 2**31 - 1,
             min_frequency=self.minimum_count,
-            special_tokens=list(SPECIAL_TOKENS),
+            special_tokens=self._special_tokens,
             show_progress=False,
         )
 
@@ -181,5 +213,5 @@ class Characters(Vocabulary):
         )
         tokenizer.decoder = decoders.Metaspace(replacement=BLANK, prepend_scheme="never")
         return tokenizer, trainers.WordLevelTrainer(
-            vocab_size=2**31 - 1, special_tokens=list(SPECIAL_TOKENS), show_progress=False
+            vocab_size=2**31 - 1, special_tokens=self._special_tokens, show_progress=False
         )

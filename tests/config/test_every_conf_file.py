@@ -15,6 +15,7 @@ from zoo.config.check import check, placeholder
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError
+from zoo.core.spec import ImageSpec
 from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -134,16 +135,16 @@ def test_several_loggers_at_once(configure: Callable[..., Config]) -> None:
 @pytest.mark.parametrize("name", IMAGES)
 def test_the_placeholder_has_the_size_of_the_images(configure: Callable[..., Config], name: str) -> None:
     config = configure("model=ram", f"data={name}")
-    data, image = instantiate(config["data"], "data"), placeholder(config).images
+    data, image = instantiate(config["data"], "data"), placeholder(config).image()
     size = (data.canvas.height, data.canvas.width) if data.canvas else data.images.size
     assert (image.height, image.width) == size
 
 
 def test_the_placeholder_has_the_size_of_the_board(configure: Callable[..., Config]) -> None:
     config = configure(*NEEDS["data/catch"], "data.size=24")
-    image = placeholder(config).images
-    assert (image.channels, image.height, image.width) == (1, 24, 24)
-    assert image.classes == ("left", "stay", "right")
+    spec = placeholder(config)
+    assert spec.image() == ImageSpec(1, 24, 24)
+    assert spec.label().classes == ("left", "stay", "right")
 
 
 @pytest.mark.parametrize("path", sorted(CONF.glob("experiment/*.yaml")), ids=lambda path: path.stem)

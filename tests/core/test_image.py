@@ -12,10 +12,10 @@ import torch
 from PIL import Image, ImageOps
 
 from zoo.core.image import as_float, read_for_drawing, read_image
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import ImageSpec
 
-GREY = ImageSpec(channels=1, height=4, width=6, classes=("a", "b"))
-COLOUR = ImageSpec(channels=3, height=4, width=6, classes=("a", "b"))
+GREY = ImageSpec(channels=1, height=4, width=6)
+COLOUR = ImageSpec(channels=3, height=4, width=6)
 
 
 def written(path: Path, pixels: np.ndarray, mode: str | None = None) -> Path:
@@ -125,7 +125,7 @@ def test_what_is_transparent_is_black(tmp_path: Path) -> None:
 
 def test_sixteen_bits_become_eight(tmp_path: Path) -> None:
     levels = np.array([[0, 1, 254, 255]], dtype=np.uint16).repeat(4, 0) * 257
-    spec = ImageSpec(channels=1, height=4, width=4, classes=())
+    spec = ImageSpec(channels=1, height=4, width=4)
     for name in ("deep.png", "deep.tif"):
         written(tmp_path / name, levels)
         assert read_image(tmp_path / name, spec)[0, 0].tolist() == [0, 1, 254, 255]
@@ -175,7 +175,7 @@ def test_a_drawing_shows_in_its_own_shape_what_a_model_sees_stretched(tmp_path: 
     exif = Image.Exif()
     exif[0x0112] = 6
     photo.transpose(Image.Transpose.ROTATE_90).save(tmp_path / "turned.png", exif=exif)
-    stretched = ImageSpec(channels=3, height=4, width=6, classes=(), stretched=True)
+    stretched = ImageSpec(channels=3, height=4, width=6, stretched=True)
     for name in ("a.png", "turned.png"):
         drawn = read_for_drawing(tmp_path / name, stretched, longer_side=60)
         assert drawn.shape == (3, 60, 20)
@@ -239,19 +239,8 @@ def test_white_is_one() -> None:
     assert as_float(torch.tensor([0, 51, 255], dtype=torch.uint8)).tolist() == pytest.approx([0, 0.2, 1])
 
 
-def test_a_specification_with_images_survives_a_checkpoint() -> None:
-    spec = DataSpec("digits", None, None, test_hash="t", vocabulary_hash="v", image=GREY)
-    assert DataSpec.from_dict(spec.to_dict()) == spec
-    assert "placed" not in spec.to_dict()["image"], "checkpoints of before read as they were written"
-    placed = replace(spec, image=replace(GREY, placed=True))
-    assert DataSpec.from_dict(placed.to_dict()) == placed
-    text = DataSpec("dates", None, None, test_hash="t", vocabulary_hash="v")
-    assert "image" not in text.to_dict()
-    assert DataSpec.from_dict(text.to_dict()) == text
-
-
 @pytest.mark.hostile("no file")
 def test_a_pipe_is_no_picture_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "a.png")
     with pytest.raises(ValueError, match=r"a\.png is a named pipe, where a regular file is needed"):
-        read_image(tmp_path / "a.png", ImageSpec(1, 8, 8, ()))
+        read_image(tmp_path / "a.png", ImageSpec(1, 8, 8))

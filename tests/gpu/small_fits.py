@@ -34,9 +34,7 @@ class Words(Dataset[TranslationBatch]):
     """Words and their reverse, a letter a token."""
 
     def __init__(self, spec: DataSpec) -> None:
-        assert spec.source is not None
-        assert spec.target is not None
-        self.codecs = TextCodec(spec.source), TextCodec(spec.target)
+        self.codecs = TextCodec(spec.text("source")), TextCodec(spec.text("target"))
         self.sides = [codec.encode(list(texts)) for codec, texts in zip(self.codecs, _sides(), strict=True)]
 
     @property
@@ -73,8 +71,8 @@ class WordData(DataModule):
 
     def setup(self, stage: str | None = None) -> None:
         made = Characters().build(*_sides())
-        source, target = (text_spec(text, maximum_length=20, language="") for text in made)
-        self._spec = DataSpec(name="words", source=source, target=target, test_hash="", vocabulary_hash="")
+        source, target = (text_spec(text, maximum_length=20) for text in made)
+        self._spec = DataSpec("words", {"source": source, "target": target})
         words = Words(self._spec)
         self._splits = dict.fromkeys(("train", "val", "test"), words)
         self._sizes = words.lengths

@@ -16,7 +16,7 @@ from torch._dynamo.utils import counters
 
 from zoo.attention import Additive, Dot, GumbelHard, Hard, LearnedPolicy, Soft
 from zoo.core.batch import Padded
-from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec, TextSpec
 from zoo.kernels import Dropout
 from zoo.kernels.noise import keyed
 from zoo.networks.encoders import Compact
@@ -27,8 +27,14 @@ from zoo.networks.recurrent import LSTM, Rectified
 from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
 from zoo.runtime.compiling import compilable, compilations, compile_in_place
 
-IMAGE = ImageSpec(3, 12, 16, ("one", "two", "three"))
-SPEC = DataSpec("toy", None, TextSpec(tokenizer="", size=13, maximum_length=20), "", "", image=IMAGE)
+SPEC = DataSpec(
+    "toy",
+    {
+        "image": ImageSpec(3, 12, 16),
+        "label": LabelSpec(("one", "two", "three")),
+        "target": TextSpec(tokenizer="", size=13, maximum_length=20),
+    },
+)
 SIZES = {"glimpses": 3, "glimpse_size": 4, "scales": 2, "glimpse_hidden_size": 5, "hidden_size": 6}
 POLICY = partial(LearnedPolicy, std=0.2)
 

@@ -29,8 +29,8 @@ from zoo.networks.transformer import Transformer
 
 SOURCE = TextSpec(tokenizer="source", size=11, maximum_length=20)
 TARGET = TextSpec(tokenizer="target", size=13, maximum_length=20)
-SPEC = DataSpec(name="toy", source=SOURCE, target=TARGET, test_hash="", vocabulary_hash="")
-SHARED = DataSpec(name="toy", source=SOURCE, target=SOURCE, test_hash="", vocabulary_hash="")
+SPEC = DataSpec("toy", {"source": SOURCE, "target": TARGET})
+SHARED = DataSpec("toy", {"source": SOURCE, "target": SOURCE})
 
 DECODERS: dict[str, Callable[..., nn.Module]] = {
     "none": FixedVectorDecoder,

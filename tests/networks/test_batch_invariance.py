@@ -13,7 +13,7 @@ from zoo.networks.recurrent import GRU, LSTM
 from zoo.networks.seq2seq import BahdanauDecoder, LuongDecoder, Seq2Seq
 
 TEXT = TextSpec(tokenizer="", size=300, maximum_length=20)
-SPEC = DataSpec(name="toy", source=TEXT, target=TEXT, test_hash="", vocabulary_hash="")
+SPEC = DataSpec("toy", {"source": TEXT, "target": TEXT})
 BAHDANAU = partial(BahdanauDecoder, attention={"score": Additive, "selection": Soft})
 LUONG = partial(LuongDecoder, attention={"score": General, "selection": Soft}, input_feeding=True)
 

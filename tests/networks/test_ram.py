@@ -9,13 +9,13 @@ from torch import Tensor
 
 from zoo.attention import CenterPolicy, GlimpseSensor, LearnedPolicy, LocationPolicy, Look, RandomPolicy
 from zoo.attention.glimpse import ImageMemory
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.networks.image_classifiers import Convolutional, FullyConnected
 from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
 from zoo.networks.recurrent import GRU, LSTM, Rectified, RecurrentLayer, State
 
 CLASSES = ("one", "two", "three")
-SPEC = DataSpec("x", None, None, "", "", image=ImageSpec(channels=1, height=9, width=12, classes=CLASSES))
+SPEC = DataSpec("x", {"image": ImageSpec(channels=1, height=9, width=12), "label": LabelSpec(CLASSES)})
 LEARNED = partial(LearnedPolicy, std=0.2)
 
 
@@ -27,7 +27,7 @@ def make(
     **changes: int,
 ) -> RecurrentAttentionModel:
     torch.manual_seed(0)
-    spec = DataSpec("x", None, None, "", "", image=ImageSpec(channels, 9, 12, CLASSES))
+    spec = DataSpec("x", {"image": ImageSpec(channels, 9, 12), "label": LabelSpec(CLASSES)})
     sizes = {"glimpses": 3, "glimpse_size": 4, "scales": 2, "glimpse_hidden_size": 5, "hidden_size": 6}
     return RecurrentAttentionModel(spec=spec, policy=policy, recurrent=recurrent, **{**sizes, **changes})
 
@@ -199,8 +199,8 @@ def test_networks_that_see_whole_images(
             "filter_size must fit into the image of 9 x 12, got 10",
         ),
         (
-            lambda: FullyConnected(spec=DataSpec("dates", None, None, "", ""), hidden_size=4),
-            "dates has no images",
+            lambda: FullyConnected(spec=DataSpec("dates"), hidden_size=4),
+            "dates has no image 'image'; it has no fields",
         ),
     ],
 )

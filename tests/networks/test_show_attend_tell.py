@@ -30,7 +30,7 @@ from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
 from zoo.networks.show_attend_tell import AttentiveDecoder, GridTransformer, MeanDecoder, ShowAttendTell
 
 TEXT = TextSpec(tokenizer="", size=13, maximum_length=20)
-SPEC = DataSpec("toy", None, TEXT, "", "", image=ImageSpec(3, 12, 16, ()))
+SPEC = DataSpec("toy", {"image": ImageSpec(3, 12, 16), "target": TEXT})
 COMPACT = partial(Compact, widths=[8], feature_size=8)
 
 
@@ -337,14 +337,14 @@ def test_a_saved_network_gives_the_same_outputs(name: str, tmp_path: Path) -> No
         ),
         (
             lambda: ShowAttendTell(
-                spec=DataSpec("dates", None, None, "", ""),
+                spec=DataSpec("dates", {"image": ImageSpec(3, 12, 16)}),
                 encoder=COMPACT,
                 decoder=MeanDecoder,
                 embedding_size=4,
                 hidden_size=4,
                 dropout=0.0,
             ),
-            "'dates' has no captions",
+            r"dates has no text 'target'; it has image \(image\)",
         ),
     ],
 )

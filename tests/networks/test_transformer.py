@@ -153,7 +153,7 @@ def test_parameters_are_as_many_as_the_papers(row: str) -> None:
     """
     changes, millions = TABLE_3[row]
     side = TextSpec(tokenizer="", size=VOCABULARY, maximum_length=100)
-    spec = DataSpec(name="wmt14", source=side, target=side, test_hash="", vocabulary_hash="")
+    spec = DataSpec("wmt14", {"source": side, "target": side})
     base = {
         "model_size": 512,
         "feed_forward_size": 2048,

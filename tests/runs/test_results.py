@@ -14,7 +14,7 @@ from zoo.runs.results import commit, config_hash, results, versions, write_resul
 from zoo.tasks.translation.task import TranslationTask
 from zoo.training.checkpoint import Checkpoint
 
-SPEC = DataSpec("dates", None, None, test_hash="ab", vocabulary_hash="cd")
+SPEC = DataSpec("dates", test_hash="ab", vocabulary_hash="cd")
 CONFIG: dict[str, Any] = {
     "name": "run",
     "experiment": "dates_bahdanau",

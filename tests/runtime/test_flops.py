@@ -1,7 +1,6 @@
 """Operations counted beside counts by hand."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -11,7 +10,7 @@ from torch import Tensor, nn
 
 from zoo.attention import Additive, LearnedPolicy, ScaledDot, Soft
 from zoo.core.batch import Padded
-from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec, TextSpec
 from zoo.kernels import linear_cross_entropy
 from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Sinusoidal
@@ -35,7 +34,7 @@ def counted(compute: Callable[[], Tensor]) -> int:
 
 def spec() -> DataSpec:
     text = TextSpec(tokenizer="t", size=WORDS, maximum_length=30)
-    return DataSpec(name="d", source=text, target=text, test_hash="", vocabulary_hash="")
+    return DataSpec("d", {"source": text, "target": text})
 
 
 def sentences(length: int) -> Padded:
@@ -121,7 +120,7 @@ def test_a_captioner() -> None:
     images, side, depth, embedded, looked_for = 3, 2, 6, 8, 10
     words, places = TARGET, side * side
     network = ShowAttendTell(
-        spec=replace(spec(), image=ImageSpec(depth, side, side, ())),
+        spec=DataSpec("d", {**spec().fields, "image": ImageSpec(depth, side, side)}),
         encoder=_Grid,
         decoder=partial(
             AttentiveDecoder,
@@ -162,7 +161,7 @@ class _Grid(ImageEncoder):
 def test_glimpses() -> None:
     glimpses, images = 3, 4
     network = RecurrentAttentionModel(
-        spec=DataSpec("d", None, None, "", "", image=ImageSpec(1, 12, 12, tuple("abcd"))),
+        spec=DataSpec("d", {"image": ImageSpec(1, 12, 12), "label": LabelSpec(tuple("abcd"))}),
         policy=partial(LearnedPolicy, std=0.2),
         recurrent=Rectified,
         glimpses=glimpses,

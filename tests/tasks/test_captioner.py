@@ -54,7 +54,7 @@ def loaded(run: Path) -> Captioner:
 
 def test_predictions_equal_the_tasks_captions(run: Path, pictures: list[Path]) -> None:
     captioner = loaded(run)
-    images = as_float(torch.stack([read_image(picture, CAPTIONS.images) for picture in pictures]))
+    images = as_float(torch.stack([read_image(picture, CAPTIONS.image()) for picture in pictures]))
     expected = [found[0].text for found in captioner.task.caption(images)]
     assert [found[0].text for found in captioner.predict(pictures)] == expected
     assert [captioner(picture) for picture in pictures[:2]] == expected[:2]
@@ -145,7 +145,7 @@ def test_one_drawing_of_one_picture(
     assert one.weights.shape == (len(one.words), 3, 4), "the encoder halves the sides twice"
     assert best.weights is not None
     np.testing.assert_array_equal(one.weights, best.weights[: len(one.words)])
-    expected = as_float(read_image(pictures[0], CAPTIONS.images))
+    expected = as_float(read_image(pictures[0], CAPTIONS.image()))
     np.testing.assert_array_equal(one.image, expected)
     assert not one.sampled
 

@@ -35,14 +35,7 @@ SIDES = {"left": (0.0, 0.0, 0.5, 1.0), "right": (0.5, 0.0, 1.0, 1.0)}
 
 
 VOCABULARY = Words(joint=False).train(f"{colour} {side}" for colour in COLOURS for side in SIDES)
-SPEC = DataSpec(
-    "sides",
-    None,
-    text_spec(VOCABULARY, maximum_length=6),
-    test_hash="",
-    vocabulary_hash="",
-    image=ImageSpec(3, 8, 16, ()),
-)
+SPEC = DataSpec("sides", {"image": ImageSpec(3, 8, 16), "target": text_spec(VOCABULARY, maximum_length=6)})
 
 
 def batch(count: int = 12) -> CaptionBatch:
@@ -55,7 +48,7 @@ def batch(count: int = 12) -> CaptionBatch:
         captions.append(f"{COLOURS[colour]} {list(SIDES)[side]}")
         # the order of the words does not matter, and the first names the box
         truths.append(TrueCaptions({captions[-1]: [box, None], COLOURS[colour]: [box]}))
-    codec = TextCodec(SPEC.target)  # type: ignore[arg-type]
+    codec = TextCodec(SPEC.text("target"))
     ids = codec.pad([[2, *row] for row in codec.encode(captions)])
     names = [f"image {number}" for number in range(count)]
     references = [[caption, "something"] for caption in captions]
@@ -238,7 +231,7 @@ def test_a_soft_baseline_leaves_the_expected_gradient_unchanged(
     network = task.network
     for parameter in (*network.decoder.parameters(), *network.output.parameters()):  # type: ignore[attr-defined]
         nn.init.normal_(parameter)
-    inputs, labels = decoder_pair(TextCodec(SPEC.target).pad([[2, 5, 7]]))  # type: ignore[arg-type]
+    inputs, labels = decoder_pair(TextCodec(SPEC.text("target")).pad([[2, 5, 7]]))
     grid = network.annotate(torch.rand(1, 3, 8, 16).double()).detach()
     score = list(network.decoder.attention.score.parameters())  # type: ignore[attr-defined]
     estimate, expected = torch.zeros(()), torch.zeros(())

@@ -163,12 +163,16 @@ def _weights(change: Any) -> Any:
 
 def _vocabulary(change: Any) -> Any:
     def apply(loaded: dict[str, Any]) -> None:
-        side = loaded["zoo"]["spec"]["target"]
+        side = loaded["zoo"]["spec"]["fields"]["target"]
         tokenizer = json.loads(side["tokenizer"])
         tokenizer["model"]["vocab"] = change(tokenizer["model"]["vocab"])
         side["tokenizer"] = json.dumps(tokenizer)
 
     return apply
+
+
+def _special(side: str, **ids: int) -> Any:
+    return lambda loaded: loaded["zoo"]["spec"]["fields"][side]["special"].update(ids)
 
 
 def _config(group: str, **values: Any) -> Any:
@@ -179,8 +183,8 @@ def _config(group: str, **values: Any) -> Any:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda loaded: loaded["zoo"]["spec"]["target"].update(eos=7), "eos=7, but </s> is 3"),
-        (lambda loaded: loaded["zoo"]["spec"]["source"].update(pad=3, eos=0), "pad=3, but <pad> is 0"),
+        (_special("target", eos=7), "eos=7, but </s> is 3"),
+        (_special("source", pad=3, eos=0), "pad=3, but <pad> is 0"),
         (_vocabulary(lambda vocab: {word: number + 10 for word, number in vocab.items()}), "with ids up to"),
         (_vocabulary(lambda vocab: dict(list(vocab.items())[:6])), "the vocabulary has 6 tokens"),
         (_weights(lambda weight: weight.to(torch.int64)), "holds torch.int64"),

@@ -49,7 +49,7 @@ def test_predictions_equal_the_networks_outputs(run: Path, pictures: list[Path])
     recogniser = zoo.load(run)
     assert isinstance(recogniser, Recogniser)
     found = recogniser.predict(pictures, nbest=3)
-    images = as_float(torch.stack([read_image(picture, IMAGES.images) for picture in pictures]))
+    images = as_float(torch.stack([read_image(picture, IMAGES.image()) for picture in pictures]))
     with torch.no_grad():
         logits = recogniser.task.network.recognise(images).logits[:, 0]
     for row, recognitions in zip(logits.softmax(-1), found, strict=True):

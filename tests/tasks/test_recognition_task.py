@@ -16,7 +16,7 @@ from data.images.canvas import Translated
 from data.images.digits import Digits
 from data.images.images import ImageData
 from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look, RandomPolicy
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.kernels.noise import keyed
 from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import Glimpsed, Recognised, RecurrentAttentionModel
@@ -25,7 +25,7 @@ from zoo.tasks.policy_gradient import CollapseAlarm, saturated
 from zoo.tasks.recognition.batch import ImageBatch
 from zoo.tasks.recognition.task import RecognitionTask
 
-SPEC = DataSpec("x", None, None, "", "", image=ImageSpec(1, 8, 8, ("a", "b", "c")))
+SPEC = DataSpec("x", {"image": ImageSpec(1, 8, 8), "label": LabelSpec(("a", "b", "c"))})
 
 
 def make_task(network: nn.Module | None = None, spec: DataSpec = SPEC, **changes: Any) -> RecognitionTask:
@@ -312,4 +312,4 @@ def test_predictions_of_a_split_stand_in_order(tmp_path: Path) -> None:
     found = task.predictions["test"]
     assert [item["id"] for item in found] == list(range(len(found)))
     labels = data.batch("test", range(len(found))).labels.tolist()
-    assert [item["references"] for item in found] == [[data.spec.images.classes[label]] for label in labels]
+    assert [item["references"] for item in found] == [[data.spec.label().classes[label]] for label in labels]

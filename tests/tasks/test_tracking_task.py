@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from data.core.batching import Part
 from data.games.catch import CatchData
 from zoo.attention import CenterPolicy, LearnedBaseline, LearnedPolicy, Look, RandomPolicy
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.kernels.noise import keyed
 from zoo.networks.image_classifiers import FullyConnected
 from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
@@ -25,7 +25,7 @@ from zoo.tasks.tracking.batch import CATCH_ACTIONS, CatchBatch, CatchRules
 from zoo.tasks.tracking.catch import Catch
 from zoo.tasks.tracking.task import TrackingTask
 
-SPEC = DataSpec("catch", None, None, "", "", image=ImageSpec(1, 8, 8, CATCH_ACTIONS))
+SPEC = DataSpec("catch", {"image": ImageSpec(1, 8, 8), "label": LabelSpec(CATCH_ACTIONS)})
 REINFORCE = {"baseline": LearnedBaseline, "weight": 0.5, "discount": 0.8}
 
 

@@ -289,8 +289,9 @@ def test_without_attention_none_is_measured_and_coverage_needs_languages_and_ite
     task, trainer = make_task(data, attention=False), quiet_trainer(tmp_path)
     (measured,) = trainer.test(task, datamodule=data, verbose=False)
     assert not [name for name in measured if "alignment" in name or "coverage" in name]
-    side = replace(data.spec.source, language="en"), replace(data.spec.target, language="de")
-    scores = TranslationScores(replace(data.spec, source=side[0], target=side[1]))
+    languages = {"source": "en", "target": "de"}
+    fields = {side: replace(data.spec.text(side), language=code) for side, code in languages.items()}
+    scores = TranslationScores(replace(data.spec, fields=fields))
     scores.teacher_forced.update(torch.tensor(1.0), 1)
     for metric in scores.named.values():
         metric.update(["ab 12"], [["ab 1 2"]])
@@ -390,14 +391,14 @@ def test_each_row_of_weights_belongs_to_the_token_that_was_being_written(
 ) -> None:
     """Row t is what step t reads, whose input is the token before."""
     task = make_task(data, decoder=decoder).double().eval()
-    task.network.output.bias.data[data.spec.target.eos] -= 5.0  # type: ignore[attr-defined]  # more to say
+    task.network.output.bias.data[data.spec.text("target").eos] -= 5.0  # type: ignore[attr-defined]  # more to say
     text = "a b c d e"
     source = task.source_codec.pad(task.source_codec.encode([text]))
-    names = task.target_codec.tokens(range(data.spec.target.size))
+    names = task.target_codec.tokens(range(data.spec.text("target").size))
     for translation in task.translate([text], search)[0]:
         ids = [names.index(token) for token in translation.tokens]
         assert task.target_codec.decode(ids) == translation.text
-        inputs = task.target_codec.pad([[data.spec.target.bos, *ids[:-1]]])
+        inputs = task.target_codec.pad([[data.spec.text("target").bos, *ids[:-1]]])
         weights = task.network.decode(task.network.encode(source), inputs).weights[0]
         torch.testing.assert_close(translation.weights, weights.float(), atol=1e-6, rtol=0)
         assert not torch.allclose(weights[1:], weights[:-1], atol=1e-4), "rows must be told apart"

@@ -22,7 +22,8 @@ from zoo.tasks.translation.unknown_words import copied_words
 UNK, EOS = 1, 3
 SIDES = Words().build(["A man sees"], ["Ein Mann sieht"])
 SPEC = DataSpec(
-    "pairs", *(text_spec(side, maximum_length=8) for side in SIDES), test_hash="", vocabulary_hash=""
+    "pairs",
+    {name: text_spec(side, maximum_length=8) for name, side in zip(("source", "target"), SIDES, strict=True)},
 )
 WORDS = ["▁A", "▁zebra", "▁sees", "▁Zwickau", ""]
 

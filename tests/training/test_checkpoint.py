@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import torch
 
-from zoo.core.spec import DataSpec, ImageSpec, TextSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec, TextSpec
 from zoo.training.checkpoint import (
     CheckpointError,
     contents,
@@ -22,7 +22,7 @@ from zoo.training.checkpoint import (
 )
 
 TEXT = TextSpec(tokenizer='{"tokens": "ü"}', size=9, maximum_length=12, language="de")
-SPEC = DataSpec("dates", TEXT, TEXT, test_hash="0" * 64, vocabulary_hash="1" * 64)
+SPEC = DataSpec("dates", {"source": TEXT, "target": TEXT}, test_hash="0" * 64, vocabulary_hash="1" * 64)
 CONFIG = {"name": "run", "model": {"_target_": "zoo.x", "sizes": [1, 2], "dropout": 0.1, "none": None}}
 
 
@@ -121,10 +121,10 @@ def test_a_hostile_pickle_without_an_archive_runs_nothing(tmp_path: Path) -> Non
     assert not marker.exists()
 
 
-def _without_pad() -> dict[str, Any]:
+def _without_special_tokens() -> dict[str, Any]:
     """A key that has a default: silently another one would be worse than an error."""
     spec = SPEC.to_dict()
-    del spec["target"]["pad"]
+    del spec["fields"]["target"]["special"]
     return spec
 
 
@@ -203,10 +203,9 @@ def test_a_file_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
         ),
         ({"zoo": {**contents(CONFIG, SPEC), "spec": {"name": "x"}}}, "is damaged: it lacks 'source'"),
         (
-            {"zoo": {**contents(CONFIG, SPEC), "spec": {**SPEC.to_dict(), "source": {"tokenizer": ""}}}},
-            "is damaged: .* missing 2 required positional arguments: 'size' and 'maximum_length'",
+            {"zoo": {**contents(CONFIG, SPEC), "spec": _without_special_tokens()}},
+            "is damaged: what it says of target lacks special",
         ),
-        ({"zoo": {**contents(CONFIG, SPEC), "spec": _without_pad()}}, "the data is incomplete"),
         ({"state_dict": None}, "is damaged: 'NoneType' object"),
         ({"state_dict": {"weight": "heavy"}}, "is damaged: weights are tensors"),
         ({"state_dict": {3: torch.ones(1)}}, "is damaged: weights are tensors"),
@@ -228,10 +227,12 @@ def test_checkpoints_of_another_kind(tmp_path: Path, changes: dict[str, Any], me
 @pytest.mark.parametrize(
     ("side", "message"),
     [
-        ({"eos": 9999}, "eos must be an id from 0 to 8, got 9999"),
-        ({"pad": -1}, "pad must be an id from 0 to 8, got -1"),
-        ({"unk": True}, "unk must be an id"),
-        ({"bos": 3}, "special tokens must have ids of their own"),
+        ({"special": {**TEXT.special, "eos": 9999}}, "eos must be an id from 0 to 8, got 9999"),
+        ({"special": {**TEXT.special, "pad": -1}}, "pad must be an id from 0 to 8, got -1"),
+        ({"special": {**TEXT.special, "unk": True}}, "unk must be an id"),
+        ({"special": {**TEXT.special, "bos": 3}}, "special tokens must have ids of their own"),
+        ({"special": {"pad": 0}}, "pad and unk must be among the special tokens"),
+        ({"special": [0, 1]}, "'list' object"),
         ({"maximum_length": 0}, "maximum_length must be a whole number from 1 on, got 0"),
         ({"maximum_length": 12.5}, "maximum_length must be"),
         ({"size": 0}, "size must be"),
@@ -244,20 +245,27 @@ def test_ids_and_lengths_without_a_meaning_are_refused(
 ) -> None:
     for name in ("source", "target"):
         spec = SPEC.to_dict()
-        spec[name] |= side
+        spec["fields"][name] |= side
         with pytest.raises(CheckpointError, match=f"is damaged: {message}"):
             read_checkpoint(_save(tmp_path / "a.ckpt", zoo={**contents(CONFIG, SPEC), "spec": spec}))
 
 
 @pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize(
-    "image", [{"channels": 0}, {"height": -1}, {"width": 2.0}, {"classes": ("a", 1)}], ids=str
+    ("name", "values"),
+    [
+        *(("image", values) for values in ({"channels": 0}, {"height": -1}, {"width": 2.0}, {"kind": "x"})),
+        *(("label", values) for values in ({"classes": ("a", 1)}, {"classes": 3}, {"more": 1})),
+    ],
+    ids=str,
 )
-def test_images_of_no_size_are_refused(tmp_path: Path, image: dict[str, Any]) -> None:
-    spec = replace(SPEC, image=ImageSpec(1, 28, 28, ("a", "b"))).to_dict()
+def test_images_of_no_size_and_unnamed_classes_are_refused(
+    tmp_path: Path, name: str, values: dict[str, Any]
+) -> None:
+    spec = replace(SPEC, fields={"image": ImageSpec(1, 28, 28), "label": LabelSpec(("a", "b"))}).to_dict()
     _save(tmp_path / "a.ckpt", zoo={**contents(CONFIG, SPEC), "spec": spec})
-    assert read_checkpoint(tmp_path / "a.ckpt").spec.images.classes == ("a", "b")
-    spec["image"] |= image
+    assert read_checkpoint(tmp_path / "a.ckpt").spec.label().classes == ("a", "b")
+    spec["fields"][name] |= values
     with pytest.raises(CheckpointError, match="is damaged"):
         read_checkpoint(_save(tmp_path / "a.ckpt", zoo={**contents(CONFIG, SPEC), "spec": spec}))
 

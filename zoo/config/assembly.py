@@ -11,16 +11,12 @@ from typing import Any
 
 import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
-from zoo.config.allowed import locate
 from zoo.config.instantiate import instantiate
 from zoo.config.values import TARGET
 from zoo.core.problems import ConfigError, Problem, joined
-from zoo.core.spec import DataSpec, ImageSpec
-from zoo.core.text import SPECIAL_TOKENS, text_spec
+from zoo.core.spec import DataSpec
 from zoo.runs.frozen import Config
 from zoo.runtime.compiling import compilable_methods
 
@@ -54,25 +50,10 @@ def placeholder(config: Config, built: Any = None) -> DataSpec:
         built: the data module; None: it is built here if need be.
 
     Raises:
-        ConfigError: data with images cannot be built, and only it knows their size.
+        ConfigError: the data cannot be built, and only it knows its fields.
     """
-    data = config["data"]
-    longest = data.get("maximum_length", 2)
-    if hasattr(locate(data[TARGET]), "placeholder"):
-        image: ImageSpec = (built or instantiate(data, "data")).placeholder()
-        said = text_spec(_vocabulary("word"), maximum_length=longest) if "tokenizer" in data else None
-        return DataSpec("placeholder", None, said, test_hash="", vocabulary_hash="", image=image)
-    joint = (data.get("tokenizer") or {}).get("joint", False)
-    sides = [
-        text_spec(_vocabulary(word), maximum_length=longest)
-        for word in ("source", "source" if joint else "target")
-    ]
-    return DataSpec(name="placeholder", source=sides[0], target=sides[1], test_hash="", vocabulary_hash="")
-
-
-def _vocabulary(word: str) -> str:
-    words = {token: number for number, token in enumerate((*SPECIAL_TOKENS, word))}
-    return str(Tokenizer(WordLevel(words, unk_token=SPECIAL_TOKENS[1])).to_str())
+    data = built or instantiate(config["data"], "data")
+    return DataSpec("placeholder", data.placeholder())
 
 
 class _Trial:
@@ -92,7 +73,7 @@ class _Trial:
         self._steps("")
         if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
             self._steps("task")
-        spec = self._build("data", placeholder, self.config, parts["data"])
+        spec = parts["data"] and self._build("data", placeholder, self.config, parts["data"])
         if parts["model"] and spec:
             with torch.device("meta"):
                 network = self._build("model", parts["model"], spec=spec)

@@ -10,6 +10,7 @@ import torch
 from zoo.config.assembly import placeholder
 from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError, Problem
+from zoo.core.spec import TextSpec
 from zoo.runs.frozen import Config
 
 _BYTES_PER_PARAMETER = 4
@@ -51,8 +52,11 @@ def _weights(config: Config) -> int:
     spec = placeholder(config)
     size = (config["data"].get("tokenizer") or {}).get("size")
     if size:
-        sides = {name: getattr(spec, name) for name in ("source", "target")}
-        spec = replace(spec, **{name: replace(side, size=size) for name, side in sides.items() if side})
+        sized = {
+            name: replace(one, size=size) if isinstance(one, TextSpec) else one
+            for name, one in spec.fields.items()
+        }
+        spec = replace(spec, fields=sized)
     with torch.device("meta"):
         network = instantiate(config["model"], "model")(spec=spec)
     parameters: int = sum(weight.numel() for weight in network.parameters())

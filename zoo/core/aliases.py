@@ -32,7 +32,7 @@ _MODULES = {
     "data.mapped_rows": "data.core.mapped_rows",
     "data.mnist": "data.images.mnist",
     "data.multi30k": "data.text.multi30k",
-    "data.pairs": "data.text.pairs",
+    "data.pairs": "data.text.rows",
     "data.parallel": "data.text.parallel",
     "data.paths": "data.core.paths",
     "data.picture_captions": "data.captions.picture_captions",

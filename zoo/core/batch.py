@@ -62,6 +62,58 @@ class Padded(NamedTuple):
         return Padded(self.ids[:, :length], self.lengths.clamp(max=length))
 
 
+class Documents(NamedTuple):
+    """Documents of sentences of words (Yang et al. 2016).
+
+    A network reads words group by group, and then the sentences of each document:
+    `documents.arranged(torch.cat([encode(group) for group in documents.groups]))`.
+
+    Attributes:
+        groups: together all S sentences of the batch, those of like length padded together.
+        places: `(B, L)` int64, where sentence l of each document stands in the concatenated groups; 0 after
+            its last one.
+        lengths: `(B,)` int64, sentences in each document.
+    """
+
+    groups: tuple[Padded, ...]
+    places: Tensor
+    lengths: Tensor
+
+    @property
+    def keep_mask(self) -> Tensor:
+        """`(B, L)` boolean, True at real sentences."""
+        return torch.arange(self.places.shape[1], device=self.places.device) < self.lengths[:, None]
+
+    def arranged(self, sentences: Tensor) -> Tensor:
+        """What belongs to each sentence, by document.
+
+        Args:
+            sentences: `(S, ...)` in the order of the concatenated groups.
+
+        Returns:
+            `(B, L, ...)`, zeros after the last sentence of each document.
+        """
+        there = self.keep_mask.view(*self.places.shape, *[1] * (sentences.dim() - 1))
+        return sentences[self.places].where(there, torch.zeros_like(sentences[:1]))
+
+
+def groups_of_like_length(lengths: Sequence[int], most: float = 1.5) -> Iterator[list[int]]:
+    """Shares out rows so that little is padded, whatever their order: their numbers, shortest rows first.
+
+    Args:
+        lengths: of the rows.
+        most: the longest row of a group has at most so many times the tokens of its shortest one.
+    """
+    group: list[int] = []
+    for number in sorted(range(len(lengths)), key=lambda number: lengths[number]):
+        if group and lengths[number] > most * lengths[group[0]]:
+            yield group
+            group = []
+        group.append(number)
+    if group:
+        yield group
+
+
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom as shares of an image's width and height, from its upper left corner."""
 

@@ -1,4 +1,4 @@
-"""Text <-> ids as one side's `TextSpec` describes it: shared by the data modules and by prediction."""
+"""Text <-> ids as a `TextSpec` describes it: shared by the data modules and by prediction."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,8 +11,11 @@ from tokenizers import Regex, Tokenizer, normalizers
 from zoo.core.batch import Padded
 from zoo.core.spec import TextSpec
 
-SPECIAL_TOKENS = ("<pad>", "<unk>", "<s>", "</s>")
-"""In every tokenizer, in the order of their ids: 0, 1, 2, 3."""
+SPECIAL_TOKENS = {
+    **{"pad": "<pad>", "unk": "<unk>", "bos": "<s>", "eos": "</s>"},
+    **{"cls": "<cls>", "sep": "<sep>", "mask": "<mask>"},
+}
+"""How tokenizers write the special tokens; which of them a text has, its `TextSpec` says."""
 
 BLANK = "▁"
 """Stands for a blank inside tokens, so that the text can be put together again."""
@@ -56,18 +59,24 @@ def check_language(code: str) -> None:
         raise ValueError(f"a language is named by its ISO 639 code, such as de for German; got {code!r}")
 
 
-def text_spec(tokenizer: str, *, maximum_length: int = 0, language: str = "") -> TextSpec:
-    """The specification of a side whose tokenizer is given as JSON."""
+def text_spec(
+    tokenizer: str, *, maximum_length: int = 0, language: str = "", maximum_sentences: int = 1
+) -> TextSpec:
+    """The specification of a text whose tokenizer is given as JSON, which also says its special tokens."""
+    read = Tokenizer.from_str(tokenizer)
+    found = {name: read.token_to_id(token) for name, token in SPECIAL_TOKENS.items()}
     return TextSpec(
         tokenizer=tokenizer,
-        size=Tokenizer.from_str(tokenizer).get_vocab_size(),
+        size=read.get_vocab_size(),
         maximum_length=maximum_length,
         language=language,
+        special={name: number for name, number in found.items() if number is not None},
+        maximum_sentences=maximum_sentences,
     )
 
 
 class TextCodec:
-    """Encodes and decodes one side's text."""
+    """Encodes and decodes text."""
 
     def __init__(self, spec: TextSpec) -> None:
         """Reads the tokenizer.
@@ -85,14 +94,15 @@ class TextCodec:
             raise ValueError(
                 f"the vocabulary has {size} tokens with ids up to {max(found, default=-1)}, not {spec.size}"
             )
-        for name, token in zip(("pad", "unk", "bos", "eos"), SPECIAL_TOKENS, strict=True):
-            if (number := self._tokenizer.token_to_id(token)) != getattr(spec, name):
-                raise ValueError(f"{name}={getattr(spec, name)}, but {token} is {number} in the vocabulary")
+        for name, wanted in spec.special.items():
+            token = SPECIAL_TOKENS.get(name, name)
+            if (number := self._tokenizer.token_to_id(token)) != wanted:
+                raise ValueError(f"{name}={wanted}, but {token} is {number} in the vocabulary")
         # "</s>" inside a sentence is text, not the end of it.
         self._tokenizer.encode_special_tokens = True
 
     def encode(self, texts: Sequence[str]) -> list[list[int]]:
-        """Ids of each text, ending in EOS, without BOS; nothing is truncated."""
+        """Ids of each text, whole: after CLS and before EOS, or else SEP, where it has these; without BOS."""
         return [encoding.ids for encoding in self._tokenizer.encode_batch_fast(list(texts))]
 
     def encode_beginning(self, text: str) -> tuple[list[int], int]:
@@ -103,7 +113,10 @@ class TextCodec:
         """
         (ids,) = self.encode([text])
         left_out = max(0, len(ids) - self.spec.maximum_length)
-        return ([*ids[: self.spec.maximum_length - 1], self.spec.eos] if left_out else ids), left_out
+        if left_out:
+            ids = ids[: self.spec.maximum_length]
+            ids[-1] = ids[-1] if self.spec.end is None else self.spec.end
+        return ids, left_out
 
     def decode(self, ids: Sequence[int]) -> str:
         """The text of the ids: special tokens skipped, words put together again."""
@@ -116,7 +129,7 @@ class TextCodec:
             ids: as for `decode`.
             words: by position in `ids`, as `words` gives them.
         """
-        special = (self.spec.pad, self.spec.unk, self.spec.bos, self.spec.eos)
+        special = set(self.spec.special.values())
         pieces = [
             words.get(position) or self._tokenizer.id_to_token(int(i))
             for position, i in enumerate(ids)

@@ -39,14 +39,13 @@ def both_sides(spec: DataSpec, *, tie_embeddings: bool) -> tuple[TextSpec, TextS
     Raises:
         ValueError: one is missing, or tied embeddings meet two vocabularies.
     """
-    if spec.source is None or spec.target is None:
-        raise ValueError(f"data set {spec.name!r} has no source and target text to translate between")
-    if tie_embeddings and spec.source.tokenizer != spec.target.tokenizer:
+    source, target = spec.text("source"), spec.text("target")
+    if tie_embeddings and source.tokenizer != target.tokenizer:
         raise ValueError(
             "tie_embeddings needs one vocabulary for both sides, and this data has two: set "
             "data.tokenizer.joint=true"
         )
-    return spec.source, spec.target
+    return source, target
 
 
 def sum_over_layers(parts: Iterable[Tensor | None]) -> Tensor | None:

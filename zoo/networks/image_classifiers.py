@@ -34,14 +34,14 @@ class FullyConnected(WholeImage):
     def __init__(self, *, spec: DataSpec, hidden_size: int) -> None:
         super().__init__()
         check_sizes(hidden_size=hidden_size)
-        image = spec.images
+        image = spec.image()
         self.layers = nn.Sequential(
             nn.Flatten(),
             Linear(image.channels * image.height * image.width, hidden_size),
             nn.ReLU(),
             Linear(hidden_size, hidden_size),
             nn.ReLU(),
-            Linear(hidden_size, len(image.classes)),
+            Linear(hidden_size, len(spec.label().classes)),
         )
 
 
@@ -63,7 +63,7 @@ class Convolutional(WholeImage):
         self, *, spec: DataSpec, filters: int, filter_size: int, stride: int, hidden_size: int
     ) -> None:
         super().__init__()
-        image = spec.images
+        image = spec.image()
         check_sizes(filters=filters, filter_size=filter_size, stride=stride, hidden_size=hidden_size)
         if filter_size > min(image.height, image.width):
             raise ValueError(
@@ -76,5 +76,5 @@ class Convolutional(WholeImage):
             nn.Flatten(),
             Linear(filters * rows * columns, hidden_size),
             nn.ReLU(),
-            Linear(hidden_size, len(image.classes)),
+            Linear(hidden_size, len(spec.label().classes)),
         )

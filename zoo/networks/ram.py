@@ -116,7 +116,7 @@ class RecurrentAttentionModel(nn.Module):
         super().__init__()
         check_sizes(glimpses=glimpses, glimpse_size=glimpse_size, scales=scales)
         check_sizes(glimpse_hidden_size=glimpse_hidden_size, hidden_size=hidden_size)
-        image = spec.images
+        image = spec.image()
         if scales > (most := useful_scales(glimpse_size, image.height, image.width)):
             raise ValueError(
                 f"scales must be at most {most}, got {scales}: patch {most} of"
@@ -132,7 +132,7 @@ class RecurrentAttentionModel(nn.Module):
         )
         self.core = recurrent(input_size=hidden_size, hidden_size=hidden_size)
         self.policy = policy(state_size=hidden_size)
-        self.action = Linear(hidden_size, len(image.classes))
+        self.action = Linear(hidden_size, len(spec.label().classes))
 
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
         """Classifies still images `(B, C, H, W)` after M = `episodes` independent episodes with each.

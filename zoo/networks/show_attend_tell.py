@@ -402,25 +402,22 @@ class ShowAttendTell(nn.Module):
         super().__init__()
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
         check_dropouts(dropout=dropout)
-        if spec.target is None:
-            raise ValueError(
-                f"data set {spec.name!r} has no captions to write; take data=shapes, flickr8k, ..."
-            )
-        self.encoder = encoder(channels=spec.images.channels)
-        height, width = self.encoder.grid_size(spec.images.height, spec.images.width)
+        image, target = spec.image(), spec.text("target")
+        self.encoder = encoder(channels=image.channels)
+        height, width = self.encoder.grid_size(image.height, image.width)
         sizes = Sizes(
             annotation_size=self.encoder.feature_size,
             embedding_size=embedding_size,
             hidden_size=hidden_size,
             dropout=dropout,
             places=height * width,
-            longest=spec.target.maximum_length,
+            longest=target.maximum_length,
         )
         self.decoder = decoder(sizes=sizes)
         self.query_size = self.decoder.query_size
-        self.E = nn.Embedding(spec.target.size, embedding_size, padding_idx=spec.target.pad)
+        self.E = nn.Embedding(target.size, embedding_size, padding_idx=target.pad)
         self.project = nn.Identity()  # tasks ask for `output(project(features))`
-        self.output = Linear(self.decoder.feature_size, spec.target.size)  # L_o
+        self.output = Linear(self.decoder.feature_size, target.size)  # L_o
         # With unit variance (torch's default) the words would dominate equation 7.
         nn.init.normal_(self.E.weight, std=embedding_size**-0.5)
 

@@ -86,7 +86,7 @@ class PicturePredictor(Predictor):
         Raises:
             ValueError: some are no pictures; the message names all of them.
         """
-        spec = self.checkpoint.spec.images
+        spec = self.checkpoint.spec.image()
         images = torch.zeros(len(pictures), spec.channels, spec.height, spec.width, dtype=torch.uint8)
         wrong = []
         for number, picture in enumerate(pictures):

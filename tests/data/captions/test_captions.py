@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 import data.captions.captions
 import data.captions.picture_files
+from data.captions.caption_set import image_spec
 from data.captions.captions import CaptionData, words_alone
 from data.captions.image_captions import ImageCaptions
 from data.captions.shapes import Shapes
@@ -85,7 +86,7 @@ def by_index(batches: list[CaptionBatch]) -> Tensor:
 
 def test_training_items_are_pairs_and_evaluation_items_are_images(ready: Make, tmp_path: Path) -> None:
     data = ready()
-    codec = TextCodec(data.spec.target)  # type: ignore[arg-type]
+    codec = TextCodec(data.spec.text("target"))
     seen = set()
     for batch in epoch(data):
         for name, ids, references, image in zip(
@@ -99,7 +100,7 @@ def test_training_items_are_pairs_and_evaluation_items_are_images(ready: Make, t
             assert references == said_of(int(name.rpartition(" ")[2].removesuffix(".png")))
             assert codec.decode(ids.tolist()) in map(words_alone, references)
             seen.add((name, codec.decode(ids.tolist())))
-            pixels = read_image(tmp_path / name, data.spec.images)
+            pixels = read_image(tmp_path / name, data.spec.image())
             assert torch.equal(image, as_float(pixels))
     assert len(seen) == CAPTIONS
     (batch,) = list(ready(batch_size=9).val_dataloader())
@@ -202,13 +203,11 @@ def test_the_vocabulary_is_that_of_the_captions_to_train_on(ready: Make, files: 
         path = Path(files[split])
         path.write_text(path.read_text("utf-8").replace("runs", "unheard"), "utf-8")
     after = ready().spec
-    assert after.target is not None
     assert before.vocabulary_hash == after.vocabulary_hash
-    assert "unheard" not in after.target.tokenizer
+    assert "unheard" not in after.text("target").tokenizer
     assert before.test_hash != after.test_hash
-    rare = ready(tokenizer=Words(minimum_count=6)).spec.target
-    assert rare is not None
-    assert rare.size < after.target.size
+    rare = ready(tokenizer=Words(minimum_count=6)).spec.text("target")
+    assert rare.size < after.text("target").size
 
 
 def test_unknown_words_are_counted(
@@ -256,13 +255,13 @@ def test_long_captions_are_not_trained_on_but_stay_references(
 
 def test_the_specification(ready: Make, files: dict[str, str], tmp_path: Path) -> None:
     spec = ready().spec
-    assert (spec.name, spec.source) == ("image_captions", None)
-    assert spec.images.stretched
+    assert (spec.name, list(spec.fields)) == ("image_captions", ["image", "target"])
+    assert spec.image().stretched
     assert DataSpec.from_dict(spec.to_dict()) == spec
     assert ready(seed=7, batch_size=3, augmentation=Augmentation()).spec == spec
     assert ready(spec=spec).spec == spec
     with pytest.raises(
-        ValueError, match=r"other data; images: 3 x 16 x 16 pixels in the checkpoint, 3 x 20 x 20"
+        ValueError, match=r"other data; image: 3 x 16 x 16 pixels in the checkpoint, 3 x 20 x 20"
     ):
         ready(spec=spec, image_size=20)
     draw(tmp_path / "photos" / "test 3.png", 999)
@@ -272,7 +271,7 @@ def test_the_specification(ready: Make, files: dict[str, str], tmp_path: Path) -
     path = Path(files["train"])
     path.write_text(path.read_text("utf-8").replace("dog", "wolf"), "utf-8")
     given = ready(spec=ready().spec)
-    assert "wolf" in given.spec.target.tokenizer  # type: ignore[union-attr]
+    assert "wolf" in given.spec.text("target").tokenizer
 
 
 def test_pictures_are_decoded_once(ready: Make, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -474,7 +473,7 @@ def test_the_configurations_are_built(
     made = instantiate(config["data"], "data")
     assert isinstance(made, CaptionData)
     assert made.captions.name == name
-    assert made.placeholder().height == config["data"]["image_size"]
+    assert made.placeholder()["image"] == image_spec(config["data"]["image_size"])
     if name.startswith(("flickr", "coco")):
         with pytest.raises(FileNotFoundError, match=f"{name} lacks .* Get .*http"):
             made.check_files()

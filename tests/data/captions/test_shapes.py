@@ -155,10 +155,9 @@ def test_every_scene_once_also_where_processes_share_them() -> None:
 
 def test_batches() -> None:
     data = module()
-    target = data.spec.target
-    assert target is not None
+    target = data.spec.text("target")
     assert target.size == 4 + 16
-    assert data.spec.images.height == 24
+    assert data.spec.image().height == 24
     batches: list[CaptionBatch] = list(data.train_dataloader())
     drawn = []
     for batch in batches:

@@ -9,7 +9,7 @@ from through_loaders import assert_every_item_once, shared, trained_on
 from torch import Tensor
 
 from data.games.catch import CatchData
-from zoo.core.spec import DataSpec, ImageSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.tasks.tracking.batch import CatchBatch, CatchRules
 
 GAMES = {"train": 103, "val": 20, "test": 33}
@@ -92,7 +92,7 @@ def test_the_specification_says_what_an_agent_sees_and_does() -> None:
     data = ready()
     spec = data.spec
     assert spec.name == "catch"
-    assert spec.image == ImageSpec(1, 12, 12, ("left", "stay", "right"))
+    assert spec.fields == {"image": ImageSpec(1, 12, 12), "label": LabelSpec(("left", "stay", "right"))}
     assert DataSpec.from_dict(spec.to_dict()) == spec
     assert data.report == {split: {"games": count} for split, count in GAMES.items()}
     assert data.test_splits == ["test"]
@@ -100,7 +100,7 @@ def test_the_specification_says_what_an_agent_sees_and_does() -> None:
     others = [ready(size=14), ready(ball=1), ready(balls=2), ready(test_games=34)]
     assert len({spec.test_hash, *(other.spec.test_hash for other in others)}) == 5
     assert ready(spec=spec).spec == spec
-    with pytest.raises(ValueError, match=r"other data; images: 1 x 12 x 12 pixels of 3 .*; test split: "):
+    with pytest.raises(ValueError, match=r"other data; image: 1 x 12 x 12 pixels in .*; test split: "):
         ready(size=14, spec=spec)
 
 

@@ -14,7 +14,7 @@ from torch import Tensor
 from data.images.canvas import Cluttered, Translated
 from data.images.image_set import ImageSet, LabelledImages, Split, numbered
 from data.images.images import ImageData
-from zoo.core.spec import DataSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.tasks.recognition.batch import ImageBatch
 
 SIZES = {"train": 103, "val": 20, "test": 33}
@@ -128,15 +128,14 @@ class Same(Noise):
 
 def test_the_specification_says_what_a_model_sees() -> None:
     spec = ready().spec
-    assert spec.image is not None
-    assert (spec.name, spec.source, spec.target) == ("translated_noise", None, None)
-    assert (spec.image.channels, spec.image.height, spec.image.width) == (1, 9, 9)
-    assert spec.image.classes == ("a", "b", "c")
+    assert spec.name == "translated_noise"
+    assert spec.fields == {
+        "image": ImageSpec(1, 9, 9, placed=True),  # on something larger
+        "label": LabelSpec(("a", "b", "c")),
+    }
     assert DataSpec.from_dict(spec.to_dict()) == spec
     plain = ready(canvas=None).spec
-    assert plain.image is not None
-    assert (plain.name, plain.image.height, plain.image.width) == ("noise", 6, 5)
-    assert (spec.image.placed, plain.image.placed) == (True, False), "on something larger"
+    assert (plain.name, plain.image()) == ("noise", ImageSpec(1, 6, 5))
 
 
 def test_the_hashes_follow_pixels_canvas_and_classes() -> None:
@@ -180,12 +179,12 @@ def test_a_checkpoint_of_other_data_is_refused() -> None:
     assert ready(spec=spec).spec == spec
     with pytest.raises(ValueError, match=r"other data; test split: "):
         ready(Noise(changed=1), spec=spec)
-    with pytest.raises(ValueError, match=r"other data; names of classes: "):
+    with pytest.raises(ValueError, match=r"other data; classes: "):
         ready(Noise(classes=("a", "b", "d")), spec=spec)
     with pytest.raises(
         ValueError,
         match=r"name: translated_noise in the checkpoint, noise in the data;"
-        r" images: 1 x 9 x 9 pixels of 3 classes in the checkpoint, 1 x 6 x 5 pixels of 3 classes in",
+        r" image: 1 x 9 x 9 pixels in the checkpoint, 1 x 6 x 5 pixels in the data; test split",
     ):
         ready(canvas=None, spec=spec)
 

@@ -198,7 +198,7 @@ def test_unequal_files_leave_nothing_behind(tmp_path: Path) -> None:
     )
     with pytest.raises(ValueError, match=r"train\.de\.gz ends first, after 1 lines; .*train\.en\.gz has 2"):
         module.setup()
-    left = [path for path in (tmp_path / "cache" / "translation").iterdir() if path.suffix != ".lock"]
+    left = [path for path in (tmp_path / "cache" / "text").iterdir() if path.suffix != ".lock"]
     assert not left
 
 
@@ -227,8 +227,7 @@ def test_the_published_files(tmp_path: Path) -> None:
         "val": {"pairs": 1_014, "truncated": 0},
         "test": {"pairs": 1_000, "truncated": 0},
     }
-    assert module.spec.source is not None
-    assert module.spec.source.size == 8000
+    assert module.spec.text("source").size == 8000
     assert list(corpus.load()["train"])[16_509][1] == "@@"
     loader = module.train_dataloader()
     assert loader.batches.real_token_share > 0.93

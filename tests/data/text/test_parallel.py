@@ -112,7 +112,7 @@ def test_a_mistake_in_a_given_split_leaves_nothing_behind(tmp_path: Path) -> Non
     files = given(tmp_path, test=table(tmp_path, "t.tsv", [("a", "")]))
     with pytest.raises(ValueError, match=r"t\.tsv, line 1 lacks source or target"):
         module(tmp_path, **files).prepare_data()
-    left = [path for path in (tmp_path / "cache" / "translation").iterdir() if path.suffix != ".lock"]
+    left = [path for path in (tmp_path / "cache" / "text").iterdir() if path.suffix != ".lock"]
     assert not left
 
 
@@ -213,8 +213,7 @@ def test_it_trains(tmp_path: Path) -> None:
         "val": {"pairs": 5, "truncated": 0, "in_train": 0} | third,
         "test": {"pairs": 5, "truncated": 0, "in_train": 0, "in_val": 0} | third,
     }
-    assert data.spec.target is not None
-    assert (data.spec.name, data.spec.target.language) == ("parallel", "de")
+    assert (data.spec.name, data.spec.text("target").language) == ("parallel", "de")
     assert sorted(text for batch in data.train_dataloader() for text in batch.source_text) == [
         source for source, _ in PAIRS[:5]
     ]

@@ -18,7 +18,7 @@ from datasets import Dataset
 
 import data.core.cache
 import data.text.preparation
-from data.text.corpus import Corpus
+from data.text.corpus import Corpus, PairCorpus
 from data.text.preparation import most_frequent, prepare
 from data.text.vocabulary import Characters, Vocabulary, Words
 from zoo.core.spec import DataSpec
@@ -27,7 +27,7 @@ from zoo.core.text import text_spec
 PROJECT = Path(__file__).parents[3]
 
 
-class Sentences(Corpus):
+class Sentences(PairCorpus):
     """A few sentences; counts how often it is read."""
 
     name = "sentences"
@@ -56,6 +56,8 @@ class Sentences(Corpus):
 class Aligned(Sentences):
     """With alignments for words."""
 
+    aligned = True
+
     def load(self) -> dict[str, Dataset]:
         return {
             split: pairs.add_column("alignment", [list(range(len(t.split()) + 1)) for t in pairs["target"]])
@@ -64,7 +66,7 @@ class Aligned(Sentences):
 
 
 def folders(cache: Path) -> list[Path]:
-    return sorted(path for path in (cache / "translation").iterdir() if path.suffix != ".lock")
+    return sorted(path for path in (cache / "text").iterdir() if path.suffix != ".lock")
 
 
 def test_it_is_made_once(tmp_path: Path) -> None:
@@ -104,7 +106,7 @@ def test_what_changes_the_result_makes_another(tmp_path: Path, monkeypatch: pyte
 def test_the_vocabulary_is_that_of_the_train_split(tmp_path: Path) -> None:
     source, target = prepare(
         Sentences(test=[("zzz", "ZZZ")], val=[("yyy", "YYY")]), Words(), tmp_path
-    ).tokenizers
+    ).tokenizers.values()
     assert "zzz" not in source + target
     assert "yyy" not in source + target
     assert "▁b" in source
@@ -113,8 +115,8 @@ def test_the_vocabulary_is_that_of_the_train_split(tmp_path: Path) -> None:
 
 def test_a_given_vocabulary_is_used_and_none_trained(tmp_path: Path) -> None:
     other = prepare(Sentences(train=[("x y", "D X")]), Words(), tmp_path)
-    source, target = (text_spec(tokenizer) for tokenizer in other.tokenizers)
-    spec = DataSpec("sentences", source, target, "", "hash")
+    fields = {name: text_spec(tokenizer) for name, tokenizer in other.tokenizers.items()}
+    spec = DataSpec("sentences", fields, vocabulary_hash="hash")
     prepared = prepare(Sentences(), spec, tmp_path)
     assert prepared.tokenizers == other.tokenizers
     assert prepared.splits["test"][0]["source_ids"] == [4, 3]  # x is known, b and c are not
@@ -367,7 +369,7 @@ def test_a_disk_too_full_is_found_before_the_work(tmp_path: Path, monkeypatch: p
     with pytest.raises(RuntimeError) as error:
         prepare(corpus, Words(), tmp_path)
     assert str(error.value) == (
-        f"preparing sentences needs up to 10.5 MB below {tmp_path / 'translation'} (paths.cache_dir),"
+        f"preparing sentences needs up to 10.5 MB below {tmp_path / 'text'} (paths.cache_dir),"
         " where 10.4 MB are free"
     )
     assert not folders(tmp_path)
@@ -386,14 +388,14 @@ def unwritable(tmp_path: Path) -> Path:
 
 
 def test_an_unwritable_cache_names_its_key(unwritable: Path) -> None:
-    with pytest.raises(RuntimeError, match=r"file.translation \(paths\.cache_dir\)"):
+    with pytest.raises(RuntimeError, match=r"file.text \(paths\.cache_dir\)"):
         prepare(Sentences(), Words(), unwritable)
 
 
 @pytest.mark.parametrize("split", ["test", "test_more"])
 def test_what_is_chosen_on_is_not_reported_on(tmp_path: Path, split: str) -> None:
     pairs = [("b c", "C B"), ("d", "D")]
-    message = f"^splits val and {split} of corpus sentences hold the same pairs: .* files of its own"
+    message = f"^splits val and {split} of corpus sentences hold the same items: .* files of its own"
     for kind in (Sentences, Streamed):
         with pytest.raises(ValueError, match=message):
             prepare(kind(val=pairs, **{split: pairs}), Words(), tmp_path)
@@ -416,7 +418,7 @@ def test_a_missing_column(tmp_path: Path) -> None:
         ValueError, match="val of corpus sentences has no column target; it has source, trans"
     ):
         prepare(Renamed(), Words(), tmp_path)
-    assert not (tmp_path / "translation").exists()
+    assert not (tmp_path / "text").exists()
 
 
 def test_a_missing_split(tmp_path: Path) -> None:
@@ -465,4 +467,6 @@ def test_the_test_hash_is_over_raw_pairs_in_order(tmp_path: Path) -> None:
 def test_majority_baseline(tmp_path: Path) -> None:
     assert most_frequent(iter(["a", "c", "b", "c", "b"])) == 1, "of equals the first"
     tests = {"test": [("x", "D"), ("y", "E")], "test_more": [("x", "D")]}
-    assert prepare(Sentences(**tests), Words(), tmp_path).majority == {"test": 0.5, "test_more": 1.0}
+    assert prepare(Sentences(**tests), Words(), tmp_path).majority == {
+        "target": {"test": 0.5, "test_more": 1.0}
+    }

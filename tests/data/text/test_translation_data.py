@@ -15,7 +15,7 @@ from through_loaders import assert_every_item_once, shared, trained_on
 
 import data.text.preparation
 from data.core.data_module import check_same_data
-from data.text.corpus import Corpus
+from data.text.corpus import Corpus, PairCorpus
 from data.text.toys import Copy, Reverse
 from data.text.translation import TranslationData
 from data.text.vocabulary import Characters, Words
@@ -32,7 +32,7 @@ SMALL = {
 }
 
 
-class Lines(Corpus):
+class Lines(PairCorpus):
     """Given pairs."""
 
     name = "lines"
@@ -87,9 +87,7 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_batches(cache: Path) -> None:
     data = ready(cache)
     pairs = Reverse(seed=5, **SMALL).load()["train"]
-    source, target = data.spec.source, data.spec.target
-    assert source is not None
-    assert target is not None
+    source, target = data.spec.text("source"), data.spec.text("target")
     codec = TextCodec(source)
     for batch in data.train_dataloader():
         rows = pairs[batch.index.tolist()]
@@ -168,10 +166,8 @@ def test_a_corpus_without_alignment_has_none(cache: Path) -> None:
 def test_spec(cache: Path) -> None:
     data = ready(cache)
     spec = data.spec
-    assert spec.source is not None
-    assert spec.target is not None
-    assert (spec.name, spec.source.size, spec.source.maximum_length) == ("reverse", 24, 16)
-    assert spec.source.tokenizer == spec.target.tokenizer
+    assert (spec.name, spec.text("source").size, spec.text("source").maximum_length) == ("reverse", 24, 16)
+    assert spec.text("source").tokenizer == spec.text("target").tokenizer
     assert DataSpec.from_dict(spec.to_dict()) == spec
     assert len(spec.test_hash) == len(spec.vocabulary_hash) == 64
     separate = ready(cache, tokenizer=Words(joint=False)).spec
@@ -181,14 +177,12 @@ def test_spec(cache: Path) -> None:
     assert other.vocabulary_hash == spec.vocabulary_hash  # the same symbols, equally often
     lines = [("a b", "c")]
     spec = ready(cache, Lines(train=lines, val=lines * 2, test=lines)).spec
-    assert spec.source is not None
-    assert spec.target is not None
-    assert (spec.source.language, spec.target.language) == ("en", "de")
+    assert (spec.text("source").language, spec.text("target").language) == ("en", "de")
     lines = [("a b", "d")]
     other = ready(cache, Lines(train=lines, val=lines * 2, test=lines), tokenizer=Words(joint=False)).spec
     lines = [("a b", "e")]
     another = ready(cache, Lines(train=lines, val=lines * 2, test=lines), tokenizer=Words(joint=False)).spec
-    assert other.source == another.source
+    assert other.text("source") == another.text("source")
     assert other.vocabulary_hash != another.vocabulary_hash, "of both sides"
 
 
@@ -208,7 +202,7 @@ def test_test_splits_begin_with_test(cache: Path) -> None:
 def test_long_pairs_are_counted_never_silently_lost(cache: Path, caplog: pytest.LogCaptureFixture) -> None:
     short, fits, source_long, target_long = ("a", "b"), ("a a", "b b"), ("x y z", "b"), ("a", "b b b")
     rows = [source_long, short, target_long, fits]
-    with caplog.at_level(logging.WARNING, logger="data.text.translation"):
+    with caplog.at_level(logging.WARNING, logger="data.text.text_data"):
         data = ready(cache, Lines(train=rows, val=rows, test=rows[::-1]), maximum_length=3)
     assert data.report["train"].items() >= {"pairs": 4, "dropped": 2}.items()
     for split in ("val", "test"):
@@ -217,8 +211,7 @@ def test_long_pairs_are_counted_never_silently_lost(cache: Path, caplog: pytest.
     assert "val: 1 of 4 pairs truncated" in caplog.text
     train = list(data.train_dataloader())
     assert sorted(i for batch in train for i in batch.index.tolist()) == [1, 3]
-    assert data.spec.source is not None
-    codec = TextCodec(data.spec.source)
+    codec = TextCodec(data.spec.text("source"))
     for batch in train:
         for index, text, ids in zip(batch.index, batch.source_text, batch.source.ids, strict=True):
             assert text == rows[index][0] == codec.decode(ids.tolist())
@@ -291,7 +284,10 @@ def test_a_specification_of_other_data_is_refused(cache: Path) -> None:
     one = ready(cache, Lines(train=lines, val=lines * 2, test=lines))
     turned = Lines(train=lines, val=lines * 2, test=lines)
     turned.languages = ("de", "en")
-    with pytest.raises(ValueError, match=r"languages: en to de in the checkpoint, de to en in the data$"):
+    with pytest.raises(
+        ValueError,
+        match="source: text in en in the checkpoint, text in de in the data; target",
+    ):
         ready(cache, turned, spec=one.spec)
     check_same_data(spec, ready(cache).spec)
 

@@ -10,7 +10,7 @@ from torchmetrics import MeanMetric
 
 from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.data_module import DataModule
-from zoo.core.spec import DataSpec
+from zoo.core.spec import DataSpec, VectorSpec
 from zoo.metrics.measure import Measure
 from zoo.tasks.inputs import Inputs, takes
 from zoo.tasks.predictor import Predictor
@@ -64,7 +64,7 @@ class SignData(DataModule):
 
     def setup(self, stage: str | None = None) -> None:
         self._splits = {split: Sums(64, number) for number, split in enumerate(("train", "val", "test"))}
-        self._spec = DataSpec("signs", None, None, test_hash="signs", vocabulary_hash="signs")
+        self._spec = DataSpec("signs", {"numbers": VectorSpec(4)}, test_hash="signs", vocabulary_hash="signs")
         self.report = {split: {"sums": 64} for split in self._splits}
 
     def _batches(self, split: str, seed: int | None, layout: Layout) -> ShuffledBatches:

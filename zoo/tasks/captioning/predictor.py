@@ -68,7 +68,7 @@ class Captioner(PicturePredictor):
                 best = answers[name][number][0]
                 if best.weights is None:
                     raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
-                image = as_float(read_for_drawing(picture, captioner.checkpoint.spec.images))
+                image = as_float(read_for_drawing(picture, captioner.checkpoint.spec.image()))
                 where = [Path(picture).name] if len(pictures) > 1 else []
                 where += [name] if len(predictors) > 1 else []
                 heading, *notes = [*([" · ".join(where)] if where else []), best.text]

@@ -181,10 +181,9 @@ class CaptioningTask(WritingTask):
         monitor: str,
         doubly_stochastic: float,
     ) -> None:
-        assert spec.target is not None  # the network refuses such a spec
         super().__init__(
             network=network,
-            target=spec.target,
+            target=spec.text("target"),
             optimizer=optimizer,
             scheduler=scheduler,
             decoding=decoding,

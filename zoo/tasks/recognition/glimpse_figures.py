@@ -53,5 +53,5 @@ class GlimpseFigures(Figures):
         }
         return {
             "glimpses": glimpse_sheet(groups, title=when),
-            "locations": where_looked(items, task.spec.images),
+            "locations": where_looked(items, task.spec.image()),
         }

@@ -128,7 +128,7 @@ class RecognitionTask(Task):
             raise ValueError(f"episodes must be at least 1, got {episodes}")
         check_reinforce(reinforce)
         self.network: RecognitionNetwork = network  # type: ignore[assignment]
-        self.spec, self.classes = spec, spec.images.classes
+        self.spec, self.classes = spec, spec.label().classes
         self.episodes = episodes
         self.policy = location_policy(network)
         self._samples = self.policy is not None and self.policy.samples

@@ -39,5 +39,5 @@ class GameFigures(Figures):
             paths = task.paths(batch)
         return {
             "games": game_sheet(dict(zip(batch.names, paths, strict=True)), title=when),
-            "locations": where_looked(items, task.spec.images),
+            "locations": where_looked(items, task.spec.image()),
         }

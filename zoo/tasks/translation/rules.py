@@ -32,13 +32,13 @@ def absent_metrics(configured: Configured, metrics: Iterable[str]) -> dict[str, 
         else configured.build(data, "data").corpus
     )
     absent = {}
-    if not corpus.languages[1]:
+    if not corpus.columns["target"].language:
         absent["bleu_tok_lc"] = "the target text has no language"
     covered = ("number_coverage", "name_coverage")
     absent |= dict.fromkeys(covered, "a split without numbers or names has none")
     if not configured.reads:
         of_attention = [metric for metric in metrics if metric.startswith("alignment_")]
         absent |= dict.fromkeys(of_attention, "the model has no attention")
-    elif not corpus.aligned:
+    elif "alignment" not in corpus.columns:
         absent["alignment_accuracy"] = "the data does not know the true alignment"
     return absent

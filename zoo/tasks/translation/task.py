@@ -65,11 +65,9 @@ class TranslationScores(Scores):
 
     def __init__(self, spec: DataSpec) -> None:
         super().__init__()
-        assert spec.source is not None
-        assert spec.target is not None
-        both = spec.source.language and spec.target.language
-        self.text = nn.ModuleDict(text_metrics(spec.target.language))
-        self.coverage = nn.ModuleDict(coverage_metrics() if both else {})
+        source, target = spec.text("source").language, spec.text("target").language
+        self.text = nn.ModuleDict(text_metrics(target))
+        self.coverage = nn.ModuleDict(coverage_metrics() if source and target else {})
         self.teacher_forced, self.alignment_accuracy = Perplexity(), AlignmentAccuracy()
         self.alignment_entropy, self.alignment_sharpness = AlignmentEntropy(), AlignmentSharpness()
 
@@ -170,11 +168,9 @@ class TranslationTask(WritingTask):
         monitor: str,
         replace_unknown: bool = False,
     ) -> None:
-        assert spec.source is not None  # the network refuses such a spec
-        assert spec.target is not None
         super().__init__(
             network=network,
-            target=spec.target,
+            target=spec.text("target"),
             optimizer=optimizer,
             scheduler=scheduler,
             decoding=decoding,
@@ -182,7 +178,7 @@ class TranslationTask(WritingTask):
             reinforce=reinforce,
             monitor=monitor,
         )
-        self.spec, self.source_codec = spec, TextCodec(spec.source)
+        self.spec, self.source_codec = spec, TextCodec(spec.text("source"))
         self.replace_unknown = replace_unknown
 
     def loss_of(self, batch: TranslationBatch) -> tuple[Tensor, dict[str, Tensor]]:
