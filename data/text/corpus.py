@@ -1,10 +1,15 @@
 """What a corpus of sentence pairs must offer to `data.text.translation.TranslationData`."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from datasets import Dataset
+if TYPE_CHECKING:
+    from datasets import Dataset
+
 
 Pair = tuple[str, str]
 """Source and target sentence."""

@@ -1,8 +1,11 @@
 """Encoded sentence pairs on disk, and batches of them."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
-from datasets import Dataset as Table
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
@@ -11,6 +14,9 @@ from data.core.batching import Part
 from zoo.core.batch import Padded
 from zoo.core.spec import TextSpec
 from zoo.tasks.translation.batch import TranslationBatch
+
+if TYPE_CHECKING:
+    from datasets import Dataset as Table
 
 Ids = NDArray[np.int64]
 

@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,11 +12,13 @@ from data.core.copies import counts, say_copies
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.text.corpus import Corpus
 from data.text.pairs import EncodedPairs
-from data.text.preparation import Prepared, prepare, vocabulary_hash
 from data.text.vocabulary import MUCH_UNKNOWN, Vocabulary
 from zoo.core.spec import DataSpec
 from zoo.core.text import text_spec
 from zoo.tasks.translation.batch import TranslationBatch
+
+if TYPE_CHECKING:
+    from data.text.preparation import Prepared
 
 _log = logging.getLogger(__name__)
 
@@ -99,6 +102,8 @@ class TranslationData(DataModule):
             ValueError: the corpus is not usable, or it is not the one of the given specification.
             FileNotFoundError: the corpus's files are missing and cannot be downloaded.
         """
+        from data.text.preparation import vocabulary_hash  # here, because it takes long
+
         if self._spec is not None:
             return
         prepared = self._prepare()
@@ -142,7 +147,9 @@ class TranslationData(DataModule):
         }
         self._spec = spec
 
-    def _prepare(self) -> Prepared:
+    def _prepare(self) -> "Prepared":
+        from data.text.preparation import prepare  # here, because it takes long
+
         if self._prepared is None:  # once: its files are hashed at every start, to see that they are whole
             self._prepared = prepare(self.corpus, self._given or self.tokenizer, self.cache_dir)
         return self._prepared

@@ -548,10 +548,12 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
             "val/error? allowed: val/error, val/loss",
         ),
         (
-            ["model=ram", "callbacks=translation", "~callbacks.samples"],
-            f"callbacks.alignments: shows {TEXT}, but the data has {IMAGES}; leave it out, ",
+            [
+                "+callbacks.glimpses={_target_:zoo.tasks.recognition.glimpse_figures.GlimpseFigures,"
+                "folder:${paths.run_dir},images:6,every_n_validations:1}"
+            ],
+            f"callbacks.glimpses: shows {IMAGES}, but the data has {TEXT}; leave it out",
         ),
-        (["callbacks=recognition"], f"callbacks.glimpses: shows {IMAGES}, but the data has {TEXT}; "),
         (
             ["model=ram", "callbacks.glimpses.images=9"],
             "callbacks.glimpses.images: must be from 1 to 8, got 9",

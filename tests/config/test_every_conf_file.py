@@ -28,7 +28,6 @@ NEEDS = {
     "data/image_folder": ["model=ram", "data.images.path={pictures}"],
     "data/parallel": [f"data.train=[{CONF}/train.yaml,{CONF}/data/dates.yaml]"],  # are there; none is read
     "task/recognition": ["model=ram"],
-    "callbacks/recognition": ["model=ram"],
     "model/recurrent/rectified": ["model=ram"],  # fits the others too
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
     "trainer/mps": ["trainer.accelerator=cpu"],
@@ -37,17 +36,14 @@ NEEDS = {
 }
 IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "scaled_mnist", "cluttered_mnist")
 NEEDS |= {f"data/{name}": ["model=ram"] for name in IMAGES}
-NEEDS |= {
-    choice: ["model=ram", "data=catch", "task=tracking", "callbacks=tracking"]
-    for choice in ("data/catch", "task/tracking", "callbacks/tracking")
-}
+NEEDS |= {choice: ["model=ram", "data=catch", "task=tracking"] for choice in ("data/catch", "task/tracking")}
 NEEDS |= {f"data/{name}": ["model=show_attend_tell"] for name in ("shapes", "flickr8k", "flickr30k", "coco")}
 NEEDS["data/image_captions"] = [
     "model=show_attend_tell",
     *(f"data.captions.{split}={CONF}/train.yaml" for split in ("train", "val", "test")),  # is there; not read
 ]
 CAPTIONS = ["model=show_attend_tell"]
-NEEDS |= dict.fromkeys(("task/captioning", "callbacks/captioning"), CAPTIONS)
+NEEDS["task/captioning"] = CAPTIONS
 NEEDS |= {
     f"model/{part}/{name}": CAPTIONS
     for part, names in {

@@ -3,12 +3,12 @@
 import inspect
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch.nn import Module
 
 from zoo.config.allowed import is_own, locate
-from zoo.config.assembly import placeholder, refused
+from zoo.config.assembly import Assembly, placeholder
 from zoo.config.instantiate import refusals
 from zoo.config.limits import SETTINGS, infinities, limits_of, violations
 from zoo.config.rules import RULES, data_is_what_the_task_takes
@@ -18,13 +18,25 @@ from zoo.core.problems import ConfigError, Problem, elsewhere, joined, similar, 
 from zoo.runs.frozen import Config
 from zoo.tasks.task import Task
 
-__all__ = ["check", "placeholder"]
+__all__ = ["Checked", "check", "placeholder"]
 
 _TAKER = re.compile(r"^(must be|\w+ takes) ")
 """How messages about a wrong type begin."""
 
 
-def check(config: Config, given: Collection[str] = ()) -> None:
+class Checked(NamedTuple):
+    """What is known of a configuration that can run.
+
+    Attributes:
+        data: its data module, which has read nothing.
+        parameters: of its network, with the largest vocabulary that the data may have.
+    """
+
+    data: Any
+    parameters: int
+
+
+def check(config: Config, given: Collection[str] = ()) -> Checked:
     """Refuses a configuration that cannot run, naming all of its problems.
 
     Args:
@@ -40,8 +52,10 @@ def check(config: Config, given: Collection[str] = ()) -> None:
     misfits = list(_misfits(config)) or list(data_is_what_the_task_takes(config, given))
     if misfits:
         _raise([*out_of_range, *misfits])
-    rules = (problem for rule in RULES for problem in rule(config, given))
-    _raise([*out_of_range, *rules, *refused(_as_if_here(config, given))])
+    rules = [problem for rule in RULES for problem in rule(config, given)]
+    assembly = Assembly(_as_if_here(config, given))
+    _raise([*out_of_range, *rules, *assembly.problems])
+    return Checked(assembly.data, assembly.parameters)
 
 
 def _as_if_here(config: Config, given: Collection[str]) -> Config:

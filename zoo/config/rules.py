@@ -162,7 +162,7 @@ def callbacks_show_what_there_is(config: Config, given: Collection[str]) -> Iter
         drawn = _batch_type(callback)
         if drawn is not None and drawn is not taken:
             said = f"shows {drawn.contents()}, but the data has {taken.contents()}"  # type: ignore[attr-defined]
-            yield Problem(f"callbacks.{name}", f"{said}; leave it out, or take the callbacks= of this task")
+            yield Problem(f"callbacks.{name}", f"{said}; leave it out")
 
 
 def _task(config: Config) -> type[Task]:
