@@ -1,4 +1,4 @@
-"""Puts a run together on trial, without data and memory: constructors say themselves what they refuse."""
+"""Builds a run on trial, without data and memory: constructors say themselves what they refuse."""
 
 import logging
 import re
@@ -26,10 +26,10 @@ from zoo.runs.frozen import Config
 from zoo.runtime.compiling import compilable_methods
 
 _SAID = (TypeError, ValueError, MisconfigurationException)
-"""How constructors refuse. Any other exception is news, and its place in the code is named as well."""
+"""How constructors refuse. Of any other exception the message names the place in the code, too."""
 
 _LACKING = re.compile(r"(\w+)\.__init__\(\) missing .*: '(\w+)'")
-"""What Python says of a part that another one completes, and that lacks something else."""
+"""Python's message about a missing argument."""
 
 _WRITTEN_AT = ("attention", "selection", "policy", "optimizer", "scheduler", "decoding")
 """Groups that other parts take by interpolation."""
@@ -171,7 +171,7 @@ class Assembly:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Leaves hints and warnings to the real thing."""
+    """A context without warnings and logs, which the run itself will give."""
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -10,7 +10,7 @@ from torch.nn import Module
 from zoo.config.allowed import is_own, locate
 from zoo.config.assembly import Assembly, placeholder
 from zoo.config.instantiate import refusals
-from zoo.config.limits import SETTINGS, infinities, limits_of, violations
+from zoo.config.limits import SETTINGS, limits_of, not_finite, violations
 from zoo.config.rules import RULES, data_is_what_the_task_takes
 from zoo.config.schema import Settings
 from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
@@ -59,7 +59,7 @@ def check(config: Config, given: Collection[str] = ()) -> Checked:
 
 
 def _as_if_here(config: Config, given: Collection[str]) -> Config:
-    """What is built for a try is built on this machine, which may have no GPU where SLURM's nodes have."""
+    """The trial is built on this machine, which may have no GPU where SLURM's nodes have one."""
     if "hydra/launcher=slurm" not in given:
         return config
     return {**config, "trainer": {**config["trainer"], "accelerator": "cpu"}}
@@ -85,15 +85,15 @@ def _raise(problems: Iterable[Problem]) -> None:
 
 
 def _misfits(config: Config) -> Iterator[Problem]:
-    """Names and values that nobody takes."""
+    """Names that no constructor takes, and values of a wrong type."""
     yield from misplaced(config, Settings, "", "must be")
     for node, key in _parts(config, ""):
         yield from _signature(node, key, config)
 
 
 def _out_of_range(config: Config) -> Iterator[Problem]:
-    """Values that cannot be meant."""
-    yield from infinities(config)
+    """Numbers that are not finite or beyond their limits."""
+    yield from not_finite(config)
     yield from violations(config, SETTINGS, "")
     for node, key in _parts(config, ""):
         yield from violations(node, limits_of(locate(node[TARGET])), key)

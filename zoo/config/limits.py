@@ -182,13 +182,13 @@ def limits_of(target: type) -> dict[str, Limit]:
     return found
 
 
-def infinities(node: Any, key: str = "") -> Iterator[Problem]:
-    """Numbers that are none, which pass every comparison or none."""
+def not_finite(node: Any, key: str = "") -> Iterator[Problem]:
+    """NaN and infinite numbers, which limits would let pass."""
     if isinstance(node, dict):
         for name, value in node.items():
-            yield from infinities(value, joined(key, name))
+            yield from not_finite(value, joined(key, name))
     elif isinstance(node, list):
         for position, value in enumerate(node):
-            yield from infinities(value, joined(key, position))
+            yield from not_finite(value, joined(key, position))
     elif isinstance(node, float) and not math.isfinite(node):
         yield Problem(key, f"must be a finite number, got {node}")
