@@ -249,13 +249,9 @@ def test_a_score_that_counts_positions_is_one_word(
         ([], "Additive"),
         (["model/decoder=luong"], "General"),
         (["model/decoder=luong", "attention=dot"], "Dot"),
-        (["attention=dot", "model/decoder=luong"], "Dot"),
-        (["experiment=reverse"], "General"),
         (["experiment=reverse", "attention=location"], "Location"),
         (["experiment=multi30k_bahdanau", "model/decoder=luong"], "General"),
         (["model=transformer"], "ScaledDot"),
-        (["model=transformer", "attention=additive"], "Additive"),
-        (["model=show_attend_tell"], "Additive"),
         (["model=show_attend_tell", "attention=dot"], "Dot"),
         (["model=show_attend_tell", "model/caption_decoder=transformer"], "ScaledDot"),
     ],
@@ -299,8 +295,6 @@ LUONG = ["model=seq2seq", "model/decoder=luong"]
 @pytest.mark.parametrize(
     "override",
     [
-        *(f"attention={score}" for score in ("dot", "general", "luong_concat", "location", "uniform")),
-        *(f"selection={selection}" for selection in ("soft", "local_monotonic", "local_predictive")),
         "model.decoder.input_feeding=false",
         "model.reverse_source=true",
         "model.dropout=0.5",

@@ -25,7 +25,7 @@ CONF = Path(__file__).parents[2] / "conf" / "task"
 def test_they_are_measured_and_the_default_monitor_is_the_first(name: str) -> None:
     task: type[Task] = TASKS[name]
     assert set(task.telling) <= set(task.validated) <= METRICS.keys()
-    monitor = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))["monitor"]
+    monitor = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))["task"]["monitor"]
     assert monitor == f"val/{task.telling[0]}"
 
 
