@@ -127,7 +127,7 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
             "sweep=seeds: there is no sweep called seeds; allowed: attention_matrix, ",
         ),
         pytest.param(
-            ["sweep.parallel=0"], "sweep: parallel must be at least 1, got 0", marks=pytest.mark.slow
+            ["sweep.parallel=0"], "sweep.parallel: must be at least 1, got 0", marks=pytest.mark.slow
         ),
         pytest.param(
             ["sweep.worst=nan"], "sweep.worst: must be a finite number, got nan", marks=pytest.mark.slow

@@ -94,7 +94,9 @@ def _misfits(config: Config) -> Iterator[Problem]:
 def _out_of_range(config: Config) -> Iterator[Problem]:
     """Numbers that are not finite or beyond their limits."""
     yield from not_finite(config)
-    yield from violations(config, SETTINGS, "")
+    for key, limits in SETTINGS.items():
+        holder = config.get(key) if key else config
+        yield from violations(holder, limits, key) if isinstance(holder, dict) else ()
     for node, key in _parts(config, ""):
         yield from violations(node, limits_of(locate(node[TARGET])), key)
 

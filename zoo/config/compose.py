@@ -15,7 +15,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.aliases import growing
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
-from zoo.config.sweep_rules import sweep_problems
+from zoo.config.sweep_rules import no_settings
 from zoo.core.plugins import name_plugins, plugin_folders
 from zoo.core.problems import ConfigError, Problem
 from zoo.runs.frozen import Config, resolved
@@ -101,7 +101,7 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
             except ERRORS as error:
                 raise ConfigError(list(explained(chosen, _composed, error))) from error
             if not isinstance(composed.sweep, DictConfig):
-                raise ConfigError(sweep_problems(composed.sweep))
+                raise ConfigError([no_settings(composed.sweep)])
             if not multirun and composed.hydra.sweeper.get("lines", [""]) != [""]:
                 chosen_sweep = f"sweep={composed.hydra.runtime.choices['sweep']}"
                 raise ConfigError([Problem(chosen_sweep, f"is many runs; add -m: -m {chosen_sweep}")])

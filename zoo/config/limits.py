@@ -107,8 +107,11 @@ _TIME_LIMIT = Limit(_is_time, "a time as days:hours:minutes:seconds, e.g. 00:02:
 _PART = either(NULL, _COUNT, _SHARE)
 _OURS = Limit(lambda value: False, "left to train.py, which sets it")
 
-SETTINGS: dict[str, Limit] = {"seed": SEED}
-"""Settings at the top, by key."""
+SETTINGS: dict[str, dict[str, Limit]] = {
+    "": {"seed": SEED},
+    "sweep": {"parallel": at_least(1), "jobs_per_gpu": at_least(1)},
+}
+"""Settings that no constructor takes, by the key that holds them."""
 
 ARGUMENTS: dict[type, dict[str, Limit]] = {
     Trainer: {

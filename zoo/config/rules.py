@@ -13,7 +13,6 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from zoo.config.allowed import is_own, locate
 from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_begin
 from zoo.config.instantiate import instantiate
-from zoo.config.sweep_rules import sweep_problems
 from zoo.config.values import TARGET, annotations, shown, takes_path
 from zoo.core.problems import ConfigError, Problem, joined, unknown
 from zoo.loggers.metrics_file import MetricsFile
@@ -411,11 +410,6 @@ def names_are_readable(config: Config, given: Collection[str]) -> Iterator[Probl
             yield Problem(key, f"{rule}, got {shown(value)} ({len(value)} characters)")
 
 
-def sweep_settings_are_valid(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """The limits of `sweep.*`."""
-    yield from sweep_problems(config["sweep"])
-
-
 def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """No file stands where a folder of `paths` is needed."""
     for name, text in config["paths"].items():
@@ -460,7 +454,6 @@ RULES: tuple[Rule, ...] = (
     files_have_their_names,
     paths_stay_in_their_folders,
     names_are_readable,
-    sweep_settings_are_valid,
     folders_can_be_made,
     loggers_write_where_they_are_read,
     wandb_can_begin,
