@@ -27,18 +27,18 @@ from zoo.config.instantiate import instantiate
 from zoo.config.jobs import check_jobs
 from zoo.core.lock import Occupied
 from zoo.core.problems import ConfigError
-from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.frozen import Config, thaw
+from zoo.runs.frozen import Config, folder_of, thaw
 from zoo.runs.recording import Recording
 from zoo.runs.resume import CannotResume, discard_progress, starting_point
+from zoo.runs.status import status_of
 from zoo.runs.testing import evaluate
 from zoo.runtime.absent_gpu import remember_absence
 from zoo.runtime.half_precision import prepare_precision
 from zoo.runtime.launch import environments
-from zoo.sweeps.begin import begin_sweep, study_options
+from zoo.sweeps.begin import begin_sweep
 from zoo.sweeps.launch import complain, queue_run
 from zoo.sweeps.retesting import CannotTest, costs_of, queue_test
-from zoo.sweeps.sweep import end_sweep
+from zoo.sweeps.sweep import end_sweep, start_sweep
 from zoo.training.callbacks import Compiling, SelfDescription, Throughput
 from zoo.training.callbacks.final_validation import FinalValidation
 from zoo.training.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
@@ -53,55 +53,55 @@ def main() -> int:
     resolvers.register()
     asked = command_line()
     if asked.shows:
-        return run_sweep() or 0
+        return run_sweeper() or 0
     try:
         if asked.frozen:
-            return run(asked.frozen, asked.resume, asked.weights)
+            return run(asked.frozen, resume=asked.resume, weights=asked.weights)
         if asked.weights:
-            path = queue_test(asked.weights, asked.overrides, CONF)
+            path, config = queue_test(asked.weights, asked.overrides, CONF)
             sys.argv[1:] = ["--frozen", str(path), "--weights", str(asked.weights)]
-            return run(path, weights=asked.weights)
+            return run(path, config, weights=asked.weights)
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
         check_jobs(jobs, asked.multirun)
-        overrides, composed, config = jobs[0]
-        if config["check"]:
+        if jobs[0].config["check"]:
             print(f"all {len(jobs)} configurations are fine" if jobs[1:] else "the configuration is fine")
             return 0
-        runs = Path(config["paths"]["runs_dir"])
         if not asked.multirun:
-            path, goes_on = queue_run(composed, overrides, runs)
+            path, new = queue_run(jobs[0])
             sys.argv[1:] = ["--frozen", str(path)]  # with which Lightning starts further processes
-            return run(path, resume=goes_on)
-        options = study_options(jobs[0], asked.overrides)
-        sweep = create_run_folder(day_folder(runs), config["sweep"]["name"] or "sweep")
-        options += begin_sweep(jobs, sweep, asked.overrides)
+            return run(path, new, resume=new is None)
+        sweep, options = begin_sweep(jobs, asked.overrides)
     except (ConfigError, CannotResume, CannotTest, Occupied, OSError) as error:
         complain(error)
         return 2
+    if sweep.jobs:
+        return start_sweep(SCRIPT, sweep)
     sys.argv[:] = [str(SCRIPT), "--multirun", *asked.overrides, *options]
     try:
-        run_sweep()
+        run_sweeper()
     except SystemExit as end:  # a signal, or `sweep.fail_fast`
-        return end_sweep(sweep, end.code)
-    return end_sweep(sweep)
+        return end_sweep(sweep.folder, end.code)
+    return end_sweep(sweep.folder)
 
 
 @hydra.main(config_path=str(CONF), config_name="train", version_base="1.3")
-def run_sweep(composed: DictConfig) -> None:
-    """Lets Hydra show what was asked for, or hand the jobs of a sweep to hydra_plugins/zoo_launcher.py."""
+def run_sweeper(composed: DictConfig) -> None:
+    """Lets Hydra show what was asked for, or draw jobs, which hydra_plugins/zoo_launcher.py runs."""
     raise AssertionError("the launcher runs the jobs, in processes of their own")
 
 
-def run(path: Path, resume: bool = False, weights: Path | None = None) -> int:
+def run(path: Path, config: Config | None = None, resume: bool = False, weights: Path | None = None) -> int:
     """Runs a config.yaml in its folder, or goes on with it, records how it went, returns the exit code.
 
-    With the `weights` of another run nothing is trained, nor logged: its best checkpoint is tested.
+    A `config` that is given has been checked. With the `weights` of another run nothing is trained, nor
+    logged: its best checkpoint is tested.
     """
-    overrides, config = thaw(path)
-    check(config)
-    folder = Path(config["paths"]["run_dir"])
+    if config is None:
+        config = thaw(path)
+        check(config)
+    folder = folder_of(path)
     last = starting_point(path, config, resume)
-    with Recording(folder, overrides, tests=weights) as recording:
+    with Recording(folder, status_of(folder).overrides, tests=weights) as recording:
         if last is None:
             discard_progress(folder)
         recording.loggers += [] if weights else instantiate(config["logger"], "logger").values()

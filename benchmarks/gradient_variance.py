@@ -158,7 +158,7 @@ def main(
 ) -> None:
     """Measures every estimator on the same batches."""
     resolvers.register()
-    _, config = thaw(run / "config.yaml")
+    config = thaw(run / "config.yaml")
     data = instantiate(config["data"], "data")
     data.prepare_data()
     data.setup()

@@ -6,7 +6,9 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 
 import train
 from data.text.toys import Reverse
+from zoo.config import compose, jobs
+from zoo.networks.seq2seq import Seq2Seq
 from zoo.runs.status import State, StatusFile
 
 PROJECT = Path(__file__).parents[1]
@@ -116,6 +120,22 @@ class TestASingleRun:
         assert start("--frozen", str(example[0] / "config.yaml")) == 2
         assert "its folder holds a run (finished)" in capsys.readouterr().err
         assert {path: path.stat().st_mtime_ns for path in example[0].rglob("*")} == before
+
+
+def test_a_run_is_composed_and_checked_once(start: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The network is built twice: the check has no data, and builds it on torch's `meta` device."""
+    calls = Counter[str]()
+    places = [(compose, "compose"), (jobs, "check"), (train, "check"), (Seq2Seq, "__init__")]
+    for place, name in places:
+        real = getattr(place, name)
+
+        def counted(*args: Any, name: str = name, real: Any = real, **kwargs: Any) -> Any:
+            calls[name] += 1
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(place, name, wraps(real)(counted))
+    assert start(*TINY, "test=false", "trainer.max_steps=1") == 0
+    assert calls == {"compose": 1, "check": 1, "__init__": 2}
 
 
 class TestWhatIsAskedFor:

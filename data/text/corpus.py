@@ -1,18 +1,21 @@
 """What a corpus of texts must offer to `data.text.text_data.TextData`."""
 
+from __future__ import annotations
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeAlias
-
-from datasets import Dataset
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from data.text.columns import Alignment, Column, Text
+
+if TYPE_CHECKING:
+    from datasets import Dataset  # which takes long to import
 
 Pair = tuple[str, str]
 """Source and target sentence."""
 
-Rows: TypeAlias = Dataset | Iterable[tuple[Any, ...]]
+Rows: TypeAlias = "Dataset | Iterable[tuple[Any, ...]]"
 """Items: a table with a column for each of the corpus's, or tuples with a value for each, in their order."""
 
 

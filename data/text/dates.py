@@ -1,18 +1,23 @@
 """Human-written dates in several languages to ISO 8601: a small, real translation task without a download."""
 
+from __future__ import annotations
+
 import random
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date, timedelta
 from itertools import cycle, islice
+from typing import TYPE_CHECKING
 
 import babel
 from babel import Locale
 from babel.dates import DateTimePattern, parse_pattern
-from datasets import Dataset
 
 from data.text.corpus import GeneratedCorpus, PairCorpus
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 LOCALES = ("en_US", "en_GB", "de_DE", "fr_FR", "es_ES", "it_IT", "nl_NL", "pt_BR", "sv_SE")
 
@@ -100,6 +105,8 @@ class Dates(GeneratedCorpus, PairCorpus):
 
     def load(self) -> dict[str, Dataset]:
         """Writes the lines of all splits."""
+        from datasets import Dataset  # here, because it takes long
+
         generator = random.Random(self.seed)
         days = [FIRST + timedelta(days=number) for number in range(DAYS)]
         generator.shuffle(days)

@@ -1,17 +1,20 @@
 """Published translation sets, read with `datasets`: from a folder of files, or from the Hugging Face hub."""
 
+from __future__ import annotations
+
 import html
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-from datasets import Dataset, load_dataset
+from typing import TYPE_CHECKING, Any
 
 from data.text.corpus import Pair, PairCorpus, two_languages
 from data.text.text_files import content_hash
 from zoo.core.text import is_blank
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 _log = logging.getLogger(__name__)
 
@@ -77,6 +80,8 @@ class HubCorpus(PairCorpus):
         return {split: self._pairs(split, tables[theirs]) for split, theirs in SPLITS.items()}
 
     def _tables(self) -> Mapping[str, Dataset]:
+        from datasets import load_dataset  # here, because it takes long
+
         try:
             if self._place.is_dir():
                 found = load_dataset(str(self._place))

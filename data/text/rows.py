@@ -1,12 +1,13 @@
 """Prepared rows on disk, read some at a time as tensors."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import torch
-from datasets import Dataset as Table
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import Dataset
@@ -16,6 +17,9 @@ from data.core.ragged import Ints, Ragged
 from data.text.columns import Alignment, Column, Degree, Label, Sentences, Text
 from zoo.core.batch import Documents, Padded, groups_of_like_length
 from zoo.core.spec import DataSpec, TextSpec
+
+if TYPE_CHECKING:
+    from datasets import Dataset as Table
 
 
 @dataclass

@@ -1,10 +1,12 @@
 """The data module of every task on texts: a corpus, its vocabularies, batches."""
 
+from __future__ import annotations
+
 import logging
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -13,11 +15,13 @@ from data.core.copies import counts, say_copies
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.text.columns import Column, Degree, Label, Sentences, Text
 from data.text.corpus import Corpus
-from data.text.preparation import Prepared, prepare
 from data.text.rows import EncodedRows, RowBatch, text_readers
 from data.text.vocabulary import MUCH_UNKNOWN, Vocabulary
 from zoo.core.spec import DataSpec, DegreeSpec, FieldSpec, LabelSpec
 from zoo.core.text import text_spec
+
+if TYPE_CHECKING:
+    from data.text.preparation import Prepared
 
 _log = logging.getLogger(__name__)
 
@@ -205,6 +209,8 @@ class TextData(DataModule):
 
     def _prepare(self) -> Prepared:
         if self._prepared is None:  # once: its files are hashed at every start, to see that they are whole
+            from data.text.preparation import prepare  # here, because it takes long to import
+
             self._prepared = prepare(self.corpus, self._given or self.tokenizer, self.cache_dir)
         return self._prepared
 

@@ -1,15 +1,19 @@
 """Toys whose alignment is known: copy or reverse a row of symbols."""
 
+from __future__ import annotations
+
 import random
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice
 from string import ascii_lowercase
-
-from datasets import Dataset
+from typing import TYPE_CHECKING
 
 from data.text.corpus import GeneratedCorpus, PairCorpus
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 
 @dataclass(kw_only=True)
@@ -66,6 +70,8 @@ class _Toy(GeneratedCorpus, PairCorpus):
                 yield row
 
     def _pairs(self, rows: list[str]) -> Dataset:
+        from datasets import Dataset  # here, because it takes long
+
         orders = [self._order(len(row)) for row in rows]
         return Dataset.from_dict(
             {

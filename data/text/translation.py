@@ -1,15 +1,19 @@
 """The data module of every translation task."""
 
-from typing import ClassVar
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
 
 from torch.nn.functional import pad
 
 from data.text.columns import Text
-from data.text.preparation import Prepared
 from data.text.rows import RowBatch
 from data.text.text_data import TextData
 from zoo.core.batch import Padded
 from zoo.tasks.translation.batch import TranslationBatch
+
+if TYPE_CHECKING:
+    from data.text.preparation import Prepared
 
 
 class TranslationData(TextData):

@@ -80,7 +80,7 @@ def test_one_message_names_all(configure: Configure) -> None:
 
 
 def test_what_writes_no_text_does_not_search(configure: Configure) -> None:
-    config = configure("model=ram", "data=digits", "task=recognition", "callbacks=recognition")
+    config = configure("model=ram", "data=digits", "task=recognition")
     for override in ("decoding=greedy", "decoding.beam_size=2"):
         assert "changes nothing: the task writes no text" in _problems(config, override)
 

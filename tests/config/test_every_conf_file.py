@@ -29,7 +29,6 @@ NEEDS = {
     "data/image_folder": ["model=ram", "data.images.path={pictures}"],
     "data/parallel": [f"data.train=[{CONF}/train.yaml,{CONF}/data/dates.yaml]"],  # are there; none is read
     "task/recognition": ["model=ram"],
-    "callbacks/recognition": ["model=ram"],
     "model/recurrent/rectified": ["model=ram"],  # fits the others too
     "trainer/gpu": ["trainer.accelerator=cpu"],  # what it says itself is tested where there is a GPU
     "trainer/mps": ["trainer.accelerator=cpu"],
@@ -38,17 +37,14 @@ NEEDS = {
 }
 IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "scaled_mnist", "cluttered_mnist")
 NEEDS |= {f"data/{name}": ["model=ram"] for name in IMAGES}
-NEEDS |= {
-    choice: ["model=ram", "data=catch", "task=tracking", "callbacks=tracking"]
-    for choice in ("data/catch", "task/tracking", "callbacks/tracking")
-}
+NEEDS |= {choice: ["model=ram", "data=catch", "task=tracking"] for choice in ("data/catch", "task/tracking")}
 NEEDS |= {f"data/{name}": ["model=show_attend_tell"] for name in ("shapes", "flickr8k", "flickr30k", "coco")}
 NEEDS["data/image_captions"] = [
     "model=show_attend_tell",
     *(f"data.captions.{split}={CONF}/train.yaml" for split in ("train", "val", "test")),  # is there; not read
 ]
 CAPTIONS = ["model=show_attend_tell"]
-NEEDS |= dict.fromkeys(("task/captioning", "callbacks/captioning"), CAPTIONS)
+NEEDS["task/captioning"] = CAPTIONS
 NEEDS |= {
     f"model/{part}/{name}": CAPTIONS
     for part, names in {
@@ -254,13 +250,9 @@ def test_a_score_that_counts_positions_is_one_word(
         ([], "Additive"),
         (["model/decoder=luong"], "General"),
         (["model/decoder=luong", "attention=dot"], "Dot"),
-        (["attention=dot", "model/decoder=luong"], "Dot"),
-        (["experiment=reverse"], "General"),
         (["experiment=reverse", "attention=location"], "Location"),
         (["experiment=multi30k_bahdanau", "model/decoder=luong"], "General"),
         (["model=transformer"], "ScaledDot"),
-        (["model=transformer", "attention=additive"], "Additive"),
-        (["model=show_attend_tell"], "Additive"),
         (["model=show_attend_tell", "attention=dot"], "Dot"),
         (["model=show_attend_tell", "model/caption_decoder=transformer"], "ScaledDot"),
     ],
@@ -304,8 +296,6 @@ LUONG = ["model=seq2seq", "model/decoder=luong"]
 @pytest.mark.parametrize(
     "override",
     [
-        *(f"attention={score}" for score in ("dot", "general", "luong_concat", "location", "uniform")),
-        *(f"selection={selection}" for selection in ("soft", "local_monotonic", "local_predictive")),
         "model.decoder.input_feeding=false",
         "model.reverse_source=true",
         "model.dropout=0.5",

@@ -58,6 +58,6 @@ def test_a_config_of_earlier_names_is_the_same_configuration(
     assert earlier != config
     assert config_hash(earlier) == config_hash(config)
     (tmp_path / "config.yaml").write_text(yaml.safe_dump(earlier), encoding="utf-8")
-    _, read = thaw(tmp_path / "config.yaml")
+    read = thaw(tmp_path / "config.yaml")
     assert with_current_names(read) == read
     check(read)

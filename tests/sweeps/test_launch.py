@@ -66,8 +66,8 @@ def job(*overrides: str) -> Job:
 
 def queue(runs: Path, *overrides: str) -> tuple[Path, bool]:
     one = job(f"paths.runs_dir={runs}", *overrides)
-    path, goes_on = queue_run(one.composed, overrides, runs)
-    return path.parent, goes_on
+    path, config = queue_run(one)
+    return path.parent, config is None
 
 
 def test_by_hand_every_run_has_its_own_folder(runs: Path) -> None:

@@ -140,8 +140,8 @@ def test_every_cell_learns_and_is_tested(
     (job,) = [job for job in jobs if cell.split() == typed(job).split()[-len(cell.split()) :]]
     folder = tmp_path / "run"
     folder.mkdir()
-    path = freeze(job.composed, folder, job.overrides)
-    assert start("--frozen", str(path)) == 0
+    freeze(job.composed, folder, job.overrides)
+    assert start("--frozen", str(folder / "config.yaml")) == 0
     results = json.loads((folder / "results.json").read_text(encoding="utf-8"))
     assert results["checkpoint"]["step"] == 3
     assert results["sweep"] == name

@@ -4,13 +4,16 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from hydra.core.global_hydra import GlobalHydra
 
 import train
+from zoo.config import compose, jobs
 from zoo.runs.status import State, StatusFile
+from zoo.sweeps import begin
 from zoo.sweeps.record import read_sweep
 from zoo.sweeps.sweep import resume_sweep
 
@@ -81,6 +84,34 @@ def test_all_is_well(start: Start, runs: Path) -> None:
     assert {job.config["sweep"]["name"] for job in read_sweep(folder).jobs} == {folder.name}
 
 
+def test_a_sweeper_that_draws_its_jobs_runs_them_too(
+    start: Start, runs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Optuna's: Hydra composes what it draws, and calls the launcher."""
+    monkeypatch.setattr(begin, "_LISTING", ())
+    assert start(*TINY, "-m", "seed=1,3") == 0
+    (folder,) = runs.glob("*/*")
+    queued = read_sweep(folder).jobs
+    assert [job.folder.name.split("_")[1] for job in queued] == ["0-seed-1", "1-seed-3"]
+    assert {StatusFile(job.folder).read().state for job in queued} == {State.FINISHED}
+    assert {job.config["sweep"]["name"] for job in queued} == {folder.name}
+
+
+def test_no_job_is_composed_or_checked_twice(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    for name in ("compose", "check"):
+        module = {"compose": compose, "check": jobs}[name]
+        real = getattr(module, name)
+
+        def counted(*args: Any, name: str = name, real: Any = real, **kwargs: Any) -> Any:
+            calls.append(name)
+            return real(*args, **kwargs)
+
+        monkeypatch.setattr(module, name, counted)
+    assert start(*TINY, "-m", "seed=1,3") == 0
+    assert sorted(calls) == ["check", "check", "compose", "compose"]
+
+
 def test_fail_fast_says_so(start: Start, runs: Path) -> None:
     assert start(*TINY, "-m", "seed=2,1", "sweep.fail_fast=true") == 1
     (folder,) = runs.glob("*/*")
@@ -96,7 +127,7 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
             "sweep=seeds: there is no sweep called seeds; allowed: attention_matrix, ",
         ),
         pytest.param(
-            ["sweep.parallel=0"], "sweep: parallel must be at least 1, got 0", marks=pytest.mark.slow
+            ["sweep.parallel=0"], "sweep.parallel: must be at least 1, got 0", marks=pytest.mark.slow
         ),
         pytest.param(
             ["sweep.worst=nan"], "sweep.worst: must be a finite number, got nan", marks=pytest.mark.slow

@@ -49,7 +49,7 @@ CASES = {
         *("data.batch_size=64", "model.hidden_size=16"),
     ],
     "tracking": [
-        *("model=ram", "model/recurrent=lstm", "task=tracking", "callbacks=tracking", "data=catch"),
+        *("model=ram", "model/recurrent=lstm", "task=tracking", "data=catch"),
         *("data.size=12", "data.ball=2", "data.train_games=8", f"data.validation_games={N}"),
         *(f"data.test_games={N}", "data.batch_size=5", "model.glimpse_size=4", "model.scales=2"),
         *("model.hidden_size=16", "model.glimpse_hidden_size=8"),

@@ -24,7 +24,7 @@ CONF = Path(__file__).parents[2] / "conf" / "task"
 @pytest.mark.parametrize("name", TASKS)
 def test_they_are_measured_and_the_default_monitor_is_the_first(name: str) -> None:
     task: type[Task] = TASKS[name]
-    monitor = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))["monitor"]
+    monitor = yaml.safe_load((CONF / f"{name}.yaml").read_text(encoding="utf-8"))["task"]["monitor"]
     assert monitor == f"val/{task.telling[0]}"
 
 

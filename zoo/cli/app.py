@@ -16,7 +16,7 @@ from zoo.cli import predict as cli_predict
 from zoo.cli import runs as cli_runs
 from zoo.cli import watch as cli_watch
 from zoo.cli.clear_errors import clear_errors
-from zoo.cli.command import Verb
+from zoo.cli.command import Project, Verb
 from zoo.core.checkout import find_checkout, require_checkout
 from zoo.core.plugins import plugin_folders
 from zoo.core.problems import unknown
@@ -40,10 +40,7 @@ main.command(cls=Verb)(cli_runs.clean)
 @main.command("list", cls=Verb)
 def list_(
     kind: Annotated[str, typer.Argument(metavar="KIND", help=f"One of {', '.join(_GROUPS)}.")],
-    project: Annotated[
-        Path | None,
-        typer.Option(help="The project's checkout; by default found upward from the current folder."),
-    ] = None,
+    project: Project = None,
 ) -> None:
     """Show what can be combined."""
     with clear_errors():

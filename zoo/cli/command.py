@@ -1,9 +1,17 @@
 """What all verbs of the command `zoo` do alike."""
 
 import shlex
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
 from typer.core import TyperCommand
+
+Project = Annotated[
+    Path | None,
+    typer.Option(help="The project's checkout; by default found upward from the current folder."),
+]
+"""The option --project."""
 
 
 class Verb(TyperCommand):

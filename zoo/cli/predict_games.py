@@ -10,9 +10,6 @@ from zoo.cli.load import is_run, load_runs, require_alike
 def only_players(arguments: Sequence[str]) -> bool:
     """True where nothing but runs was given, and the first one plays.
 
-    Args:
-        arguments: as typed.
-
     Raises:
         ValueError: the first run cannot be loaded.
     """
@@ -24,12 +21,6 @@ def only_players(arguments: Sequence[str]) -> bool:
 
 def play_games(runs: Sequence[str], *, plot: Path | None, device: str | None, precision: str) -> None:
     """Plays the same game with each model, prints what became of every ball, and draws the paths.
-
-    Args:
-        runs: folders or files.
-        plot: the drawing.
-        device: see `zoo.load`.
-        precision: see `zoo.load`.
 
     Raises:
         ValueError: a run cannot be loaded or plays no games, or nothing can be drawn; nothing is printed

@@ -15,9 +15,6 @@ if TYPE_CHECKING:
 def pictures_behind(arguments: Sequence[str]) -> list[str]:
     """The pictures behind the runs: whatever follows them, as soon as a file is among it.
 
-    Args:
-        arguments: as typed.
-
     Returns:
         Files; none where what follows is a sentence, or nothing.
 
@@ -54,14 +51,6 @@ def predict_pictures(
     precision: str,
 ) -> None:
     """Prints what models say of pictures, and draws where they look.
-
-    Args:
-        runs: folders or files.
-        pictures: files.
-        nbest: classes or captions of each picture.
-        plot: the drawing.
-        device: see `zoo.load`.
-        precision: see `zoo.load`.
 
     Raises:
         ValueError: something cannot be read or drawn; nothing is printed then.

@@ -8,14 +8,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from zoo.cli.clear_errors import clear_errors
+from zoo.cli.command import Project
 from zoo.core.checkout import require_checkout
 
 Resumable = Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or of a sweep.")]
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="A run's folder.")]
-Project = Annotated[
-    Path | None,
-    typer.Option(help="The project's checkout; by default found upward from the current folder."),
-]
 
 
 def resume(
@@ -45,7 +42,7 @@ def resume(
             from zoo.sweeps.devices import change_devices
 
             change_devices(run, devices)
-        _train(script, "--frozen", str(run / "config.yaml"), "--resume")
+        become_python(str(script), "--frozen", str(run / "config.yaml"), "--resume")
 
 
 def rerun(run: Run, project: Project = None) -> None:
@@ -55,7 +52,7 @@ def rerun(run: Run, project: Project = None) -> None:
         _require_run(run)
         from zoo.runs.copying import copy_run
 
-        _train(script, "--frozen", str(copy_run(run)))
+        become_python(str(script), "--frozen", str(copy_run(run)))
 
 
 def retest(
@@ -75,7 +72,7 @@ def retest(
         from zoo.sweeps.retesting import require_finished
 
         require_finished(run)
-        _train(script, "--weights", str(run), *(overrides or []))
+        become_python(str(script), "--weights", str(run), *(overrides or []))
 
 
 def clean(
@@ -117,10 +114,6 @@ def _require_run(run: Path) -> None:
         raise ValueError(f"{run} does not exist{nearest(run)}")
     if not (run / "config.yaml").is_file():
         raise ValueError(f"{run} is not a run's folder: it has no config.yaml")
-
-
-def _train(script: Path, *options: str) -> NoReturn:
-    become_python(str(script), *options)
 
 
 def become_python(*arguments: str) -> NoReturn:

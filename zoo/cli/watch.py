@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from zoo.cli.clear_errors import clear_errors
+from zoo.cli.command import Project
 from zoo.cli.runs import become_python
 from zoo.core.checkout import require_checkout
 from zoo.core.extras import require_tensorboard
@@ -22,10 +23,7 @@ def watch(
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Show the event files of logger=tensorboard.")
     ] = False,
-    project: Annotated[
-        Path | None,
-        typer.Option(help="The project's checkout; by default found upward from the current folder."),
-    ] = None,
+    project: Project = None,
 ) -> None:
     """Watch runs while they train, or afterwards: curves, settings, pictures, load of the machine.
 

@@ -13,12 +13,7 @@ _FOLDER = re.compile(r"file://([^'\",\]]+)")
 
 
 def growing(config_dir: Path, overrides: Sequence[str]) -> Iterator[Problem]:
-    """Every file that Hydra could choose, and that no reader could take apart.
-
-    Args:
-        config_dir: the folder of configuration files.
-        overrides: as typed; some name further folders.
-    """
+    """Every file that Hydra could choose, and that no reader could take apart."""
     typed = [text for text in overrides if text.lstrip("+").startswith("hydra.searchpath=")]
     folders = [config_dir, *(Path(found) for text in typed for found in _FOLDER.findall(text))]
     for path in (path for folder in folders for path in sorted(folder.rglob("*.yaml"))):

@@ -43,9 +43,6 @@ def locate(target: object) -> type:
 
     Nothing outside our own and the few permitted packages is even imported.
 
-    Args:
-        target: the value of a `_target_`.
-
     Raises:
         NotAllowed: it names nothing, or something that a configuration may not build.
     """

@@ -1,4 +1,4 @@
-"""Puts a run together on trial, without data and memory: constructors say themselves what they refuse."""
+"""Builds a run on trial, without data and memory: constructors say themselves what they refuse."""
 
 import logging
 import re
@@ -6,6 +6,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,30 +17,18 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 from zoo.config.instantiate import instantiate
 from zoo.config.values import TARGET
 from zoo.core.problems import ConfigError, Problem, joined
-from zoo.core.spec import DataSpec
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.runs.frozen import Config
 from zoo.runtime.compiling import compilable_methods
 
 _SAID = (TypeError, ValueError, MisconfigurationException)
-"""How constructors refuse. Any other exception is news, and its place in the code is named as well."""
+"""How constructors refuse. Of any other exception the message names the place in the code, too."""
 
 _LACKING = re.compile(r"(\w+)\.__init__\(\) missing .*: '(\w+)'")
-"""What Python says of a part that another one completes, and that lacks something else."""
+"""Python's message about a missing argument."""
 
 _WRITTEN_AT = ("attention", "selection", "policy", "optimizer", "scheduler", "decoding")
 """Groups that other parts take by interpolation."""
-
-
-def refused(config: Config) -> list[Problem]:
-    """What the constructors refuse, of parts and of the whole.
-
-    Args:
-        config: resolved; nothing in it is unsafe, of a wrong type or out of a known range.
-    """
-    trial = _Trial(config)
-    with _quietly():
-        trial.assemble()
-    return trial.problems
 
 
 def placeholder(config: Config, built: Any = None) -> DataSpec:
@@ -56,14 +45,39 @@ def placeholder(config: Config, built: Any = None) -> DataSpec:
     return DataSpec("placeholder", data.placeholder())
 
 
-class _Trial:
-    """Builds part by part; what a failed part belongs to is left out."""
+def _with_whole_vocabulary(spec: DataSpec, config: Config) -> DataSpec:
+    """The specification with vocabularies of the full size that the tokenizer may have."""
+    size = (config["data"].get("tokenizer") or {}).get("size")
+    if not size:
+        return spec
+    sized = {
+        name: replace(one, size=size) if isinstance(one, TextSpec) else one
+        for name, one in spec.fields.items()
+    }
+    return replace(spec, fields=sized)
+
+
+class Assembly:
+    """A run put together part by part; what a refused part belongs to is left out.
+
+    Args:
+        config: resolved; nothing in it is unsafe, of a wrong type or out of a known range.
+
+    Attributes:
+        problems: what the constructors refuse, of parts and of the whole.
+        data: the data module; None where it is refused.
+        parameters: of the network, with the largest vocabulary that the data may have; 0 where it is refused.
+    """
 
     def __init__(self, config: Config) -> None:
         self.config = config
         self.problems: list[Problem] = []
+        self.data: Any = None
+        self.parameters = 0
+        with _quietly():
+            self._assemble()
 
-    def assemble(self) -> None:
+    def _assemble(self) -> None:
         names = ("decoding", "data", "model", "task", "trainer", "callbacks", "logger")
         parts = {
             name: self._build(name, instantiate, self.config[name], name)
@@ -73,12 +87,14 @@ class _Trial:
         self._steps("")
         if any(self.config["task"].get(name) != self.config[name] for name in ("optimizer", "scheduler")):
             self._steps("task")
-        spec = parts["data"] and self._build("data", placeholder, self.config, parts["data"])
+        self.data = parts["data"]
+        spec = self._build("data", placeholder, self.config, self.data)
         if parts["model"] and spec:
             with torch.device("meta"):
-                network = self._build("model", parts["model"], spec=spec)
+                network = self._build("model", parts["model"], spec=_with_whole_vocabulary(spec, self.config))
                 if network is not None:
                     self._compilable(network)
+                    self.parameters = sum(weight.numel() for weight in network.parameters())
                 if network is not None and parts["task"]:
                     self._build("task", parts["task"], network=network, spec=spec)
         if parts["trainer"] and parts["callbacks"] is not None and parts["logger"] is not None:
@@ -141,7 +157,7 @@ class _Trial:
 
 @contextmanager
 def _quietly() -> Iterator[None]:
-    """Leaves hints and warnings to the real thing."""
+    """A context without warnings and logs, which the run itself will give."""
     level = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     try:

@@ -3,14 +3,14 @@
 import inspect
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from torch.nn import Module
 
 from zoo.config.allowed import is_own, locate
-from zoo.config.assembly import placeholder, refused
+from zoo.config.assembly import Assembly, placeholder
 from zoo.config.instantiate import refusals
-from zoo.config.limits import SETTINGS, infinities, limits_of, violations
+from zoo.config.limits import SETTINGS, limits_of, not_finite, violations
 from zoo.config.rules import RULES, data_is_what_the_task_takes
 from zoo.config.schema import Settings
 from zoo.config.values import PARTIAL, TARGET, annotations, misplaced
@@ -18,13 +18,25 @@ from zoo.core.problems import ConfigError, Problem, elsewhere, joined, similar, 
 from zoo.runs.frozen import Config
 from zoo.tasks.task import Task
 
-__all__ = ["check", "placeholder"]
+__all__ = ["Checked", "check", "placeholder"]
 
 _TAKER = re.compile(r"^(must be|\w+ takes) ")
 """How messages about a wrong type begin."""
 
 
-def check(config: Config, given: Collection[str] = ()) -> None:
+class Checked(NamedTuple):
+    """What is known of a configuration that can run.
+
+    Attributes:
+        data: its data module, which has read nothing.
+        parameters: of its network, with the largest vocabulary that the data may have.
+    """
+
+    data: Any
+    parameters: int
+
+
+def check(config: Config, given: Collection[str] = ()) -> Checked:
     """Refuses a configuration that cannot run, naming all of its problems.
 
     Args:
@@ -40,12 +52,14 @@ def check(config: Config, given: Collection[str] = ()) -> None:
     misfits = list(_misfits(config)) or list(data_is_what_the_task_takes(config, given))
     if misfits:
         _raise([*out_of_range, *misfits])
-    rules = (problem for rule in RULES for problem in rule(config, given))
-    _raise([*out_of_range, *rules, *refused(_as_if_here(config, given))])
+    rules = [problem for rule in RULES for problem in rule(config, given)]
+    assembly = Assembly(_as_if_here(config, given))
+    _raise([*out_of_range, *rules, *assembly.problems])
+    return Checked(assembly.data, assembly.parameters)
 
 
 def _as_if_here(config: Config, given: Collection[str]) -> Config:
-    """What is built for a try is built on this machine, which may have no GPU where SLURM's nodes have."""
+    """The trial is built on this machine, which may have no GPU where SLURM's nodes have one."""
     if "hydra/launcher=slurm" not in given:
         return config
     return {**config, "trainer": {**config["trainer"], "accelerator": "cpu"}}
@@ -71,16 +85,18 @@ def _raise(problems: Iterable[Problem]) -> None:
 
 
 def _misfits(config: Config) -> Iterator[Problem]:
-    """Names and values that nobody takes."""
+    """Names that no constructor takes, and values of a wrong type."""
     yield from misplaced(config, Settings, "", "must be")
     for node, key in _parts(config, ""):
         yield from _signature(node, key, config)
 
 
 def _out_of_range(config: Config) -> Iterator[Problem]:
-    """Values that cannot be meant."""
-    yield from infinities(config)
-    yield from violations(config, SETTINGS, "")
+    """Numbers that are not finite or beyond their limits."""
+    yield from not_finite(config)
+    for key, limits in SETTINGS.items():
+        holder = config.get(key) if key else config
+        yield from violations(holder, limits, key) if isinstance(holder, dict) else ()
     for node, key in _parts(config, ""):
         yield from violations(node, limits_of(locate(node[TARGET])), key)
 

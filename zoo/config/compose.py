@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from hydra import compose, initialize_config_dir
+from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 from hydra._internal.utils import get_args_parser
 from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.aliases import growing
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
-from zoo.config.sweep_rules import sweep_problems
-from zoo.config.union import union
+from zoo.config.sweep_rules import no_settings
 from zoo.core.plugins import name_plugins, plugin_folders
 from zoo.core.problems import ConfigError, Problem
 from zoo.runs.frozen import Config, resolved
@@ -65,13 +65,15 @@ class Job(NamedTuple):
 
     Attributes:
         overrides: what was typed for it.
-        composed: as Hydra made it.
+        composed: as Hydra made it, with its name.
         config: resolved, for a folder that is still to be made.
+        name: what the user called it; None where its name says what is run.
     """
 
     overrides: list[str]
     composed: DictConfig
     config: Config
+    name: str | None
 
 
 def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> list[Job]:
@@ -99,11 +101,14 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
             except ERRORS as error:
                 raise ConfigError(list(explained(chosen, _composed, error))) from error
             if not isinstance(composed.sweep, DictConfig):
-                raise ConfigError(sweep_problems(composed.sweep))
+                raise ConfigError([no_settings(composed.sweep)])
             if not multirun and composed.hydra.sweeper.get("lines", [""]) != [""]:
                 chosen_sweep = f"sweep={composed.hydra.runtime.choices['sweep']}"
                 raise ConfigError([Problem(chosen_sweep, f"is many runs; add -m: -m {chosen_sweep}")])
-            jobs.append(Job(chosen, composed, resolved(composed, Path("run"))))
+            name = composed.name
+            if isinstance(composed.model, DictConfig):  # the check refuses anything else
+                label(composed, composed.hydra.runtime.choices)
+            jobs.append(Job(chosen, composed, resolved(composed, Path("run")), name))
         return jobs
 
 
@@ -122,8 +127,6 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
     config = compose("train", overrides=list(overrides), return_hydra_config=True)
     if "experiment" in config:
         raise ValueError("a recipe sets values everywhere, so its first line must be: # @package _global_")
-    if isinstance(config.model, DictConfig):  # the check refuses anything else
-        label(config, config.hydra.runtime.choices)
     return config
 
 
@@ -131,7 +134,12 @@ def _split(overrides: Sequence[str]) -> list[list[str]]:
     """A sweep's jobs. What another sweeper will draw (an interval, a choice it steers) is left out here."""
     read = _read(overrides)
     kept = [one for one in read if not one.is_sweep_override() or one.is_discrete_sweep()]
-    return union(_lines(kept), kept, _read)
+    return [job for line in _lines(kept) for job in _product([*kept, *_read(shlex.split(line))])]
+
+
+def _product(overrides: Sequence[Override]) -> list[list[str]]:
+    """The overrides of each job: every combination of the values that are given."""
+    return [job for batch in BasicSweeper.split_arguments(list(overrides), None) for job in batch]
 
 
 def _read(overrides: Sequence[str]) -> list[Override]:
@@ -142,7 +150,7 @@ def _read(overrides: Sequence[str]) -> list[Override]:
 
 
 def _lines(typed: Sequence[Override]) -> list[str]:
-    """What the file in conf/sweep that was chosen asks for, if one was."""
+    """What the file in conf/sweep that was chosen asks for, if one was: each line is a product of its own."""
     chosen = next((one for one in typed if one.key_or_group == "sweep"), None)
     if chosen is None:
         return [""]
@@ -150,7 +158,7 @@ def _lines(typed: Sequence[Override]) -> list[str]:
     if chosen.is_sweep_override():
         raise ConfigError([Problem(name, "takes one choice: these are sweeps of their own")])
     try:
-        composed = compose("train", overrides=union([""], typed, _read)[0], return_hydra_config=True)
+        composed = compose("train", overrides=_product(typed)[0], return_hydra_config=True)
     except ERRORS:  # is explained job by job
         return [""]
     lines = [str(line) for line in composed.hydra.sweeper.get("lines", [""])]

@@ -2,15 +2,9 @@
 
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
-import torch
-
-from zoo.config.assembly import placeholder
-from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError, Problem
-from zoo.core.spec import TextSpec
 from zoo.runs.frozen import Config
 
 _BYTES_PER_PARAMETER = 4
@@ -18,19 +12,16 @@ _TRAINED = 3  # a checkpoint to go on from: the weights and two moments of Adam
 _REST = 5 * 2**20  # logs, pictures, predictions of a run: a few megabytes, whatever the model
 
 
-def check_disk(configs: Sequence[Config]) -> None:
+def check_disk(configs: Sequence[Config], parameters: Sequence[int]) -> None:
     """Refuses runs whose checkpoints cannot fit on the disk.
 
     After its end a run keeps best.ckpt (weights) and last.ckpt (weights and optimiser). While it runs both
     hold the optimiser (and where checkpoints are averaged, these), and a third one is being written.
 
-    Args:
-        configs: checked, one for each run.
-
     Raises:
         ConfigError: says what is needed, what is free and where.
     """
-    models = [_weights(config) for config in configs]
+    models = [_BYTES_PER_PARAMETER * count for count in parameters]
     averaged = [_averaged(config) * model for config, model in zip(configs, models, strict=True)]
     parallel = min(configs[0]["sweep"]["parallel"], len(configs))
     kept = sum((1 + _TRAINED) * model + _REST for model in models) + sum(averaged)
@@ -45,22 +36,6 @@ def check_disk(configs: Sequence[Config]) -> None:
             "make room (`zoo clean` frees finished runs' last.ckpt) or choose another folder"
         )
         raise ConfigError([Problem("paths.runs_dir", message)])
-
-
-def _weights(config: Config) -> int:
-    """Bytes of a model's weights, a vocabulary taken at the full size that its tokenizer may have."""
-    spec = placeholder(config)
-    size = (config["data"].get("tokenizer") or {}).get("size")
-    if size:
-        sized = {
-            name: replace(one, size=size) if isinstance(one, TextSpec) else one
-            for name, one in spec.fields.items()
-        }
-        spec = replace(spec, fields=sized)
-    with torch.device("meta"):
-        network = instantiate(config["model"], "model")(spec=spec)
-    parameters: int = sum(weight.numel() for weight in network.parameters())
-    return _BYTES_PER_PARAMETER * parameters
 
 
 def _averaged(config: Config) -> int:

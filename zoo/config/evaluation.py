@@ -50,12 +50,7 @@ def with_overrides(config: Config, overrides: Sequence[str], config_dir: Path) -
 
 
 def typed(before: Sequence[str], now: Sequence[str]) -> list[str]:
-    """What was typed in all: for the training, as far as it still holds, and for the test.
-
-    Args:
-        before: for the run that is tested.
-        now: for its test.
-    """
+    """What was typed in all: for the training, as far as it still holds, and for the test."""
     told = {key_of(text) for text in now}
     replaced = told | {"test"}
     kept = [text for text in before if key_of(text) not in replaced]

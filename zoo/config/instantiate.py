@@ -10,12 +10,7 @@ from zoo.core.problems import ConfigError, Problem, joined
 
 
 def refusals(node: Any, key: str = "") -> Iterator[Problem]:
-    """Everything in a resolved configuration that must not be built, however deep.
-
-    Args:
-        node: plain containers.
-        key: the node's full key.
-    """
+    """Everything in a resolved configuration that must not be built, however deep."""
     if isinstance(node, dict):
         if TARGET in node:
             try:

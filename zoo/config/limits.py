@@ -107,8 +107,11 @@ _TIME_LIMIT = Limit(_is_time, "a time as days:hours:minutes:seconds, e.g. 00:02:
 _PART = either(NULL, _COUNT, _SHARE)
 _OURS = Limit(lambda value: False, "left to train.py, which sets it")
 
-SETTINGS: dict[str, Limit] = {"seed": SEED}
-"""Settings at the top, by key."""
+SETTINGS: dict[str, dict[str, Limit]] = {
+    "": {"seed": SEED},
+    "sweep": {"parallel": at_least(1), "jobs_per_gpu": at_least(1)},
+}
+"""Settings that no constructor takes, by the key that holds them."""
 
 ARGUMENTS: dict[type, dict[str, Limit]] = {
     Trainer: {
@@ -182,13 +185,13 @@ def limits_of(target: type) -> dict[str, Limit]:
     return found
 
 
-def infinities(node: Any, key: str = "") -> Iterator[Problem]:
-    """Numbers that are none, which pass every comparison or none."""
+def not_finite(node: Any, key: str = "") -> Iterator[Problem]:
+    """NaN and infinite numbers, which limits would let pass."""
     if isinstance(node, dict):
         for name, value in node.items():
-            yield from infinities(value, joined(key, name))
+            yield from not_finite(value, joined(key, name))
     elif isinstance(node, list):
         for position, value in enumerate(node):
-            yield from infinities(value, joined(key, position))
+            yield from not_finite(value, joined(key, position))
     elif isinstance(node, float) and not math.isfinite(node):
         yield Problem(key, f"must be a finite number, got {node}")

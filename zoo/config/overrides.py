@@ -50,11 +50,7 @@ def parsed(overrides: Sequence[str]) -> tuple[list[Override], list[Problem]]:
 
 
 def mistaken(overrides: Sequence[str]) -> list[Problem]:
-    """What the form of a job's overrides gives away, where Hydra would misunderstand it or say something odd.
-
-    Args:
-        overrides: one job's.
-    """
+    """What the form of a job's overrides gives away, where Hydra would misunderstand it or say little."""
     read, problems = parsed(overrides)
     searchpath = [text for text in overrides if key_of(text) == "hydra.searchpath"]
     for override in read:

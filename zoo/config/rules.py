@@ -13,7 +13,6 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from zoo.config.allowed import is_own, locate
 from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_begin
 from zoo.config.instantiate import instantiate
-from zoo.config.sweep_rules import sweep_problems
 from zoo.config.values import TARGET, annotations, shown, takes_path
 from zoo.core.problems import ConfigError, Problem, joined, unknown
 from zoo.loggers.metrics_file import MetricsFile
@@ -88,8 +87,8 @@ def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator
         )
 
 
-def soft_readings_are_to_be_had(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """A baseline that reads softly needs a network that can read again."""
+def soft_baseline_has_soft_attention(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A baseline of the expected reward needs a network that can attend softly, too."""
     baseline = _target((config["task"].get("reinforce") or {}).get("baseline"))
     decoder, task = _target(config["model"].get("decoder")), _task(config)
     if not task.reinforced(configured(config, given)):
@@ -103,8 +102,8 @@ def soft_readings_are_to_be_had(config: Config, given: Collection[str]) -> Itera
         )
 
 
-def what_is_asked_for_is_used(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Asking for a part that nothing takes would compare equal things by two names."""
+def chosen_parts_are_used(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A choice that no part takes would give one model two names in a comparison."""
     takers = {
         "attention": (uses_attention(config["model"]), "the model has no attention"),
         "selection": (uses_attention(config["model"], "selection"), "the model has no attention"),
@@ -119,7 +118,7 @@ def what_is_asked_for_is_used(config: Config, given: Collection[str]) -> Iterato
             yield Problem(key, f"{asked[0]} changes nothing: {reason}; leave it out")
 
 
-def tasks_own_rules(config: Config, given: Collection[str]) -> Iterator[Problem]:
+def rules_of_the_task(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """What the task itself asks."""
     for rule in _task(config).rules:
         yield from rule(configured(config, given))
@@ -143,7 +142,7 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
 
 
 def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Sentences show nothing, images are no game, ... No other rule makes sense where this fails."""
+    """Data and task have the same type of batch. No other rule makes sense where this fails."""
     made, task = _batch_type(config["data"]), _target(config["task"])
     if task is None or not issubclass(task, Task):
         yield Problem("task", f"must be a task, got {task and task.__name__}")
@@ -158,14 +157,14 @@ def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Itera
         yield Problem("data", f"{said}; take another data=, or another model= and task=")
 
 
-def callbacks_show_what_there_is(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """What draws images finds none among sentences, and would stop a run at its first validation."""
+def callbacks_fit_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A callback that draws images would stop a run on sentences at its first validation."""
     taken = _task(config).batch_type
     for name, callback in config["callbacks"].items():
         drawn = _batch_type(callback)
         if drawn is not None and drawn is not taken:
             said = f"shows {drawn.contents()}, but the data has {taken.contents()}"  # type: ignore[attr-defined]
-            yield Problem(f"callbacks.{name}", f"{said}; leave it out, or take the callbacks= of this task")
+            yield Problem(f"callbacks.{name}", f"{said}; leave it out")
 
 
 def _task(config: Config) -> type[Task]:
@@ -204,7 +203,7 @@ def budget_ends(config: Config, given: Collection[str]) -> Iterator[Problem]:
         yield Problem("trainer", f"training would never end: give one of {', '.join(limits)}")
 
 
-def the_rate_moves_something(config: Config, given: Collection[str]) -> Iterator[Problem]:
+def learning_rate_is_not_tiny(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """The schedule of Vaswani et al. scales a rate of 1; others have the highest one as `optimizer.lr`."""
     scheduler, rate = config.get("scheduler"), config["optimizer"].get("lr")
     if scheduler and _target(scheduler) is Vaswani and rate and scheduler["model_size"]:
@@ -217,8 +216,8 @@ def the_rate_moves_something(config: Config, given: Collection[str]) -> Iterator
             )
 
 
-def parts_are_no_batches(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Lightning counts what a device computes at once, of which several may make a step."""
+def limits_count_whole_steps(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Lightning's limits count micro-batches, of which several may make a step."""
     trainer = config["trainer"]
     parts = trainer.get("accumulate_grad_batches", 1)
     for name in ("limit_train_batches", "limit_val_batches", "limit_test_batches", "val_check_interval"):
@@ -231,8 +230,8 @@ def parts_are_no_batches(config: Config, given: Collection[str]) -> Iterator[Pro
             )
 
 
-def an_epoch_reaches_its_validation(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """As far as it is known without the data; `FinalValidation` says the rest before the first step."""
+def validation_lies_within_an_epoch(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """As far as it is known without the data; `FinalValidation` checks the rest before the first step."""
     trainer, key = config["trainer"], "trainer.val_check_interval"
     interval, batches = trainer.get("val_check_interval"), trainer.get("limit_train_batches")
     if trainer.get("check_val_every_n_epoch", 1) is None:
@@ -246,16 +245,16 @@ def an_epoch_reaches_its_validation(config: Config, given: Collection[str]) -> I
         yield Problem(key, longer_than_epoch(interval, batches))
 
 
-def there_is_what_compiles(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Compilers are called by the first step of a training, after all the data was prepared."""
+def compiler_is_installed(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """The first step of a training calls the compiler, after all the data was prepared."""
     if not config.get("compile") or "hydra/launcher=slurm" in given:  # of whose nodes nothing is known here
         return
     if missing := missing_tools(config["trainer"].get("accelerator", "auto")):
         yield Problem("compile", f"true needs {' and '.join(missing)}; or leave it out: results are the same")
 
 
-def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Says what to type instead of what is missing."""
+def device_exists(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Says what to type instead of a device that this machine has not."""
     trainer = config["trainer"]
     accelerator, elsewhere = trainer.get("accelerator"), "hydra/launcher=slurm" in given
     if elsewhere and not any(text.partition("=")[0] == "trainer" for text in given):
@@ -277,8 +276,8 @@ def device_is_there(config: Config, given: Collection[str]) -> Iterator[Problem]
         yield Problem("trainer.precision", "'16-mixed' needs a GPU; take bf16-mixed or 32-true")
 
 
-def processes_are_there(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Of several processes each must know of the others, and something must start them."""
+def processes_are_started(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Several processes need a strategy, and a launcher that starts them."""
     trainer, launch = config["trainer"], find_launch()
     together = trainer.get("strategy") in DDP
     if together and trainer.get("use_distributed_sampler", True):
@@ -307,8 +306,8 @@ def processes_are_there(config: Config, given: Collection[str]) -> Iterator[Prob
             yield Problem("trainer.devices", message)
 
 
-def processes_know_what_learns_later(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Processes wait for the gradient of every weight, unless they look at each step which have one."""
+def frozen_weights_suit_the_strategy(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """DDP waits for the gradient of every weight, unless it looks for unused weights at each step."""
     first = (config["model"].get("encoder") or {}).get("fine_tune_from_epoch")
     if config["trainer"].get("strategy") == DDP[0] and first:
         yield Problem(
@@ -318,8 +317,8 @@ def processes_know_what_learns_later(config: Config, given: Collection[str]) -> 
         )
 
 
-def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Some callbacks may be left out, others hold a run together."""
+def needed_parts_are_present(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """Some callbacks may be left out; no run works without these."""
     for group, parts in NEEDED.items():
         for name, kind in parts.items():
             found = _target(config[group].get(name))
@@ -328,7 +327,7 @@ def nothing_needed_is_missing(config: Config, given: Collection[str]) -> Iterato
                 yield Problem(f"{group}.{name}", f"{got}: every run needs this {kind.__name__}")
 
 
-def files_are_found_again(config: Config, given: Collection[str]) -> Iterator[Problem]:
+def files_have_their_names(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """Tests, results and predictions look for best.ckpt, resuming for last.ckpt, compare for metrics.csv."""
     run = config["paths"]["run_dir"]
     fixed: dict[str, dict[str, tuple[Any, str]]] = {
@@ -353,8 +352,8 @@ def files_are_found_again(config: Config, given: Collection[str]) -> Iterator[Pr
                 yield Problem(f"{full}.{key}", f"must be {meant}, got {shown(part.get(key))}")
 
 
-def what_is_written_stays_in_its_folder(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """A config.yaml may come from anywhere, and nobody reads it all: only `paths` says where things lie."""
+def paths_stay_in_their_folders(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A config.yaml may come from anywhere: only `paths` says where files are written."""
     paths = {name: os.path.normpath(text) for name, text in config["paths"].items() if text}
     for key, value in _written_paths({name: config[name] for name in ("callbacks", "logger")}):
         wanted = "wandb_dir" if key.endswith(".wandb_dir") else "run_dir"
@@ -390,7 +389,7 @@ def _written_paths(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def _shared_folders(node: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Every folder that parts share, for data, weights and what is prepared, by its key."""
+    """Every folder of data, weights and prepared files, by its key."""
     for name, value in node.items() if isinstance(node, dict) else enumerate(node):
         if isinstance(value, dict | list):
             yield from _shared_folders(value, joined(key, name))
@@ -402,7 +401,7 @@ def _is_below(path: str, folder: str) -> bool:
     return Path(path).is_relative_to(folder)
 
 
-def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Problem]:
+def names_are_readable(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """A name stands in the name of a folder, in tables and in W&B."""
     for key, value in (("name", config["name"]), ("sweep.name", config["sweep"]["name"])):
         if not isinstance(value, str):
@@ -414,13 +413,8 @@ def names_can_be_read(config: Config, given: Collection[str]) -> Iterator[Proble
             yield Problem(key, f"{rule}, got {shown(value)} ({len(value)} characters)")
 
 
-def sweep_can_be_run(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Numbers that have a meaning."""
-    yield from sweep_problems(config["sweep"])
-
-
 def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Whatever is written lies in folders, which no file may stand in the way of."""
+    """No file stands where a folder of `paths` is needed."""
     for name, text in config["paths"].items():
         if not text:
             yield Problem(f"paths.{name}", "must name a folder, got nothing")
@@ -432,8 +426,8 @@ def folders_can_be_made(config: Config, given: Collection[str]) -> Iterator[Prob
             yield Problem(f"paths.{name}", f"must be a folder, but {file} is a file")
 
 
-def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterator[Problem]:
-    """Where not even one pair fits, every pair is a batch of its own."""
+def batches_hold_the_longest_sentence(config: Config, given: Collection[str]) -> Iterator[Problem]:
+    """A batch that cannot hold the longest sentence would hold one sentence each."""
     tokens, longest = config["data"].get("batch_tokens"), config["data"].get("maximum_length")
     if tokens and longest and 0 < tokens < longest:
         yield Problem(
@@ -445,27 +439,26 @@ def a_batch_holds_the_longest(config: Config, given: Collection[str]) -> Iterato
 RULES: tuple[Rule, ...] = (
     learned_positions_cover_the_data,
     sampling_needs_reinforce,
-    what_is_asked_for_is_used,
-    soft_readings_are_to_be_had,
-    tasks_own_rules,
+    chosen_parts_are_used,
+    soft_baseline_has_soft_attention,
+    rules_of_the_task,
     monitor_is_measured,
-    callbacks_show_what_there_is,
+    callbacks_fit_the_data,
     stored_features_are_the_encoders,
     budget_ends,
-    the_rate_moves_something,
-    parts_are_no_batches,
-    an_epoch_reaches_its_validation,
-    there_is_what_compiles,
-    device_is_there,
-    processes_are_there,
-    processes_know_what_learns_later,
-    nothing_needed_is_missing,
-    files_are_found_again,
-    what_is_written_stays_in_its_folder,
-    names_can_be_read,
-    sweep_can_be_run,
+    learning_rate_is_not_tiny,
+    limits_count_whole_steps,
+    validation_lies_within_an_epoch,
+    compiler_is_installed,
+    device_exists,
+    processes_are_started,
+    frozen_weights_suit_the_strategy,
+    needed_parts_are_present,
+    files_have_their_names,
+    paths_stay_in_their_folders,
+    names_are_readable,
     folders_can_be_made,
     loggers_write_where_they_are_read,
     wandb_can_begin,
-    a_batch_holds_the_longest,
+    batches_hold_the_longest_sentence,
 )

@@ -1,6 +1,6 @@
 """What a sweep must be, to be run at all."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +17,11 @@ if TYPE_CHECKING:
 LAUNCHERS = ("local", "slurm")
 
 
-def sweep_problems(given: Any) -> list[Problem]:
-    """What is wrong with the `sweep` part of a configuration, beyond names and types."""
-    if not isinstance(given, Mapping):
-        names = ", ".join(field.name for field in fields(SweepSettings))
-        meant = f"; did you mean sweep.name={given}?" if isinstance(given, str) else ";"
-        return [Problem("sweep", f"holds settings, got {shown(given)}{meant} allowed: {names}")]
-    try:
-        SweepSettings(**{str(key): value for key, value in given.items()})
-    except ValueError as error:
-        return [Problem("sweep", str(error))]
-    return []
+def no_settings(given: Any) -> Problem:
+    """What is wrong with a value where `sweep` should hold settings."""
+    names = ", ".join(field.name for field in fields(SweepSettings))
+    meant = f"; did you mean sweep.name={given}?" if isinstance(given, str) else ";"
+    return Problem("sweep", f"holds settings, got {shown(given)}{meant} allowed: {names}")
 
 
 def check_sweep(jobs: "Sequence[Job]") -> None:

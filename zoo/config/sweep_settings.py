@@ -1,6 +1,5 @@
 """How the jobs of a sweep are run: the `sweep` mapping of a configuration."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -23,18 +22,6 @@ class SweepSettings:
     fail_fast: bool = False
     jobs_per_gpu: int = 1
     worst: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuses numbers without a meaning.
-
-        Raises:
-            ValueError: names the setting and the number.
-        """
-        for key in ("parallel", "jobs_per_gpu"):
-            if getattr(self, key) < 1:
-                raise ValueError(f"{key} must be at least 1, got {getattr(self, key)}")
-        if self.worst is not None and not math.isfinite(self.worst):
-            raise ValueError(f"worst must be a finite number, got {self.worst}")
 
 
 def sweep_settings(config: Mapping[str, Any]) -> SweepSettings:

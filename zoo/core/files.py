@@ -25,9 +25,6 @@ def whole_file(path: Path) -> Iterator[IO[bytes]]:
 
     A link of that name is replaced, and what it leads to is left alone.
 
-    Args:
-        path: the file; its folder is made when missing.
-
     Yields:
         A file beside it, which takes its name at the end. After an error nothing is left of it.
 

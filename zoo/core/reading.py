@@ -71,10 +71,6 @@ def require_regular(path: str | Path) -> None:
 def read_text(path: Path, most: int = _MOST_BYTES) -> str:
     """Reads a text in UTF-8.
 
-    Args:
-        path: the file.
-        most: bytes that it may have.
-
     Raises:
         FileNotFoundError: there is none.
         Unreadable: it is no regular file, too large, or not UTF-8.
@@ -90,11 +86,6 @@ def read_text(path: Path, most: int = _MOST_BYTES) -> str:
 
 def read_json(path: Path, most: int = _MOST_BYTES, **options: Any) -> Any:
     """Reads JSON.
-
-    Args:
-        path: the file.
-        most: bytes that it may have.
-        options: of `json.loads`.
 
     Raises:
         FileNotFoundError: there is none.
@@ -201,10 +192,6 @@ def unpacked_lines(path: Path) -> Iterator[bytes]:
 
 def leaves(node: Any, most: int = _MOST_PARTS) -> Iterator[Any]:
     """All that lies in containers and is none, as often as it is reached.
-
-    Args:
-        node: the outermost container.
-        most: values that there may be.
 
     Raises:
         ValueError: they are nested too deeply, or there is too much; so it ends where one holds itself.

@@ -4,7 +4,7 @@ import netrc
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
 
 from zoo.core.problems import similar
@@ -16,6 +16,7 @@ _SERVER_TAKES = {"WANDB_RUN_GROUP": 128, "WANDB_JOB_TYPE": 64}
 """The most characters. Only the server refuses more (wandb/wandb#6402), of an offline run at its upload."""
 
 _LONGEST_PROJECT = 128
+_PLAIN_PROJECT = re.compile(rf"[A-Za-z0-9_-]{{1,{_LONGEST_PROJECT}}}")
 
 
 def mode() -> Mode:
@@ -41,6 +42,8 @@ def refused_project(name: str) -> str | None:
     """Why W&B takes no project of this name, with the nearest that it takes; None where it takes it."""
     if not name:
         return "must name a project, got nothing"
+    if _PLAIN_PROJECT.fullmatch(name):  # W&B need not be asked, which takes a second to import
+        return None
     refused = next(refused_variables({"WANDB_PROJECT": name}), None)
     return refused and refused[1]
 
@@ -51,9 +54,8 @@ def refused_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str
     Args:
         environment: all variables; only those that begin with `WANDB_` are checked.
     """
-    settings = library().Settings
     for name, value in environment.items():
-        if not name.startswith("WANDB_"):
+        if not name.startswith("WANDB_") or (name == "WANDB_MODE" and value in get_args(Mode)):
             continue
         got = "" if _SECRET.search(name) else f", got {value!r}"
         longest = _SERVER_TAKES.get(name, len(value))
@@ -62,7 +64,7 @@ def refused_variables(environment: Mapping[str, str]) -> Iterator[tuple[str, str
         if name == "WANDB_ENTITY" and "/" in value:
             yield name, f"must be a user or a team without the project{got}; set logger.wandb.project, too"
         try:
-            settings().update_from_env_vars({name: value})
+            library().Settings().update_from_env_vars({name: value})
         except Exception as error:  # W&B's validators raise many kinds
             yield name, _reason(error, value) + got + _nearest(error, name, value)
 

@@ -14,7 +14,6 @@ from typing import Any, Protocol
 import torch
 from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
 from sacrebleu.metrics.chrf import CHRF
-from sacremoses import MosesPunctNormalizer, MosesTokenizer
 from torch import Tensor
 from torchmetrics import Metric
 
@@ -270,4 +269,6 @@ def _moses(text: str, language: str) -> str:
 
 @lru_cache
 def _moses_tools(language: str) -> tuple[Any, Any]:
+    from sacremoses import MosesPunctNormalizer, MosesTokenizer  # here, because it takes long
+
     return MosesPunctNormalizer(lang=language), MosesTokenizer(lang=language)

@@ -21,9 +21,6 @@ def require_own(folder: Path) -> None:
     Links that stay inside are allowed, and the folder itself may be reached by one. What a link leads to need
     not exist: writing would make it. Nor may a pipe or a device stand where a file is written.
 
-    Args:
-        folder: the run's.
-
     Raises:
         LeadsOutside: there is such a link.
         Unreadable: there is something else than files, folders and links.

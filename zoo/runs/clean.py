@@ -40,9 +40,6 @@ def runs_below(folder: Path) -> list[Path]:
 def dispensable(run: Path) -> Iterator[Dispensable]:
     """What a run can do without: nothing while it runs, or while `zoo resume` may still go on with it.
 
-    Args:
-        run: its folder.
-
     Raises:
         ValueError: its status is damaged, or a link leads out of its folder.
     """

@@ -14,9 +14,6 @@ from zoo.runs.status import State, StatusFile
 def copy_run(folder: Path) -> Path:
     """Queues the same run in a new folder of today, wherever the first one lies.
 
-    Args:
-        folder: of a run in any state.
-
     Returns:
         The new folder's config.yaml; whoever runs it puts the folder in place of the old one.
 

@@ -27,10 +27,6 @@ _FILES = ("train", "val", "test", "images.path")
 def resolved(composed: DictConfig, run_dir: Path) -> Config:
     """Everything interpolated, paths absolute.
 
-    Args:
-        composed: as Hydra made it; left as it is.
-        run_dir: the run's folder.
-
     Raises:
         ConfigError: an interpolation fails, or a mandatory value is missing.
     """
@@ -65,21 +61,16 @@ def _absolute(path: Any) -> Any:
     return os.path.abspath(os.path.expanduser(path)) if isinstance(path, str) else path
 
 
-def freeze(composed: DictConfig, folder: Path, overrides: Sequence[str]) -> Path:
+def freeze(composed: DictConfig, folder: Path, overrides: Sequence[str]) -> Config:
     """Queues a run: writes all that is needed to run it into its folder, whole or not at all.
 
-    Args:
-        composed: as Hydra made it.
-        folder: the run's.
-        overrides: what was typed for it.
-
     Returns:
-        The config.yaml.
+        What stands in its config.yaml.
     """
     StatusFile(folder).start(overrides, State.QUEUED)
-    path = folder / FILE
-    write_config(path, resolved(composed, folder))
-    return path
+    config = resolved(composed, folder)
+    write_config(folder / FILE, config)
+    return config
 
 
 def write_config(path: Path, config: Config) -> None:
@@ -92,11 +83,8 @@ def folder_of(path: Path) -> Path:
     return path.parent.resolve()
 
 
-def thaw(path: Path) -> tuple[list[str], Config]:
+def thaw(path: Path) -> Config:
     """Reads a config.yaml, whose folder becomes the run's.
-
-    Returns:
-        What was typed for it, as far as its folder says so, and the configuration.
 
     Raises:
         ConfigError: it is missing, or not the configuration of a run.
@@ -111,7 +99,7 @@ def thaw(path: Path) -> tuple[list[str], Config]:
     if not isinstance(composed, DictConfig) or "paths" not in composed:
         raise ConfigError([Problem(str(path), "is not the configuration of a run: no `paths`")])
     here = OmegaConf.create(moved(OmegaConf.to_container(composed), folder))  # type: ignore[arg-type]
-    return status_of(folder).overrides, resolved(here, folder)
+    return resolved(here, folder)
 
 
 def require_unused(path: Path) -> None:

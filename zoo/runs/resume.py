@@ -52,10 +52,6 @@ def starting_point(path: Path, config: Mapping[str, Any], resume: bool) -> Path 
 def resume_point(folder: Path, config: Mapping[str, Any]) -> Path | None:
     """The checkpoint from which a run goes on; None to begin at its beginning.
 
-    Args:
-        folder: the run's folder.
-        config: its configuration, as it is now.
-
     Raises:
         CannotResume: it is finished, running, or diverged, only tests another run, its configuration was
             changed, or a link leads out of its folder.
@@ -111,10 +107,6 @@ def make_ready(folder: Path, overrides: Sequence[str]) -> None:
     A failed run is put back to its beginning: what it logged is kept aside, its checkpoints are removed. One
     whose status.json is damaged gets a new one, and goes on from its last checkpoint.
 
-    Args:
-        folder: the run's.
-        overrides: what was typed for it.
-
     Raises:
         FileNotFoundError: the folder is gone.
         ValueError: a process runs in it, whatever its status.json says.
@@ -151,13 +143,7 @@ def discard_progress(folder: Path) -> None:
 
 
 def differences(before: Any, now: Any, key: str = "") -> Iterator[str]:
-    """Every value that differs between two configurations: its full key, what it was, what it is.
-
-    Args:
-        before: plain containers.
-        now: plain containers.
-        key: where both stand.
-    """
+    """Every value that differs between two configurations: its full key, what it was, what it is."""
     if isinstance(before, Mapping) and isinstance(now, Mapping):
         for name in dict.fromkeys((*before, *now)):
             full = f"{key}.{name}" if key else str(name)

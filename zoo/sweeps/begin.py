@@ -1,57 +1,101 @@
-"""What the configuration says of a sweep: checked, and handed to Hydra."""
+"""Begins a sweep: its record, the folders of its jobs, and what an optimisation needs."""
 
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from hydra.conf import JobConf
 from omegaconf import DictConfig, OmegaConf
 
+from zoo.config.compose import Job
 from zoo.config.overrides import key_of
-from zoo.config.sweep_settings import SweepSettings
+from zoo.config.sweep_settings import sweep_settings
 from zoo.core.problems import ConfigError, Problem
+from zoo.runs.folder import create_run_folder, day_folder
+from zoo.runs.frozen import freeze
 from zoo.runs.results import commit
-from zoo.sweeps.record import Sweep
+from zoo.sweeps.record import Sweep, SweepJob
 
-if TYPE_CHECKING:
-    from zoo.config.compose import Job
+_LISTING = ("basic", "union")
+"""Sweepers whose jobs are known at the beginning; others draw them."""
 
 
-def begin_sweep(jobs: "Sequence[Job]", folder: Path, overrides: Sequence[str]) -> list[str]:
-    """Writes sweep.json, to which the launcher adds the jobs, and says what Hydra must know.
+def begin_sweep(jobs: Sequence[Job], overrides: Sequence[str]) -> tuple[Sweep, list[str]]:
+    """Makes the folder of a sweep, with its sweep.json, and queues the jobs.
 
     Args:
-        jobs: as far as they are known.
-        folder: the sweep's.
+        jobs: all of them, or the first, where another sweeper will draw them.
         overrides: the command line.
 
     Returns:
-        Overrides: the sweep's folder, and which overrides its jobs have in common.
+        The sweep; and overrides for Hydra, with which such a sweeper runs. Then no job is queued yet.
+
+    Raises:
+        ConfigError: a study of Optuna's has all its trials.
+        OSError: a folder cannot be made.
     """
-    hydra = jobs[0].composed.hydra
-    Sweep(
+    hydra, settings = jobs[0].composed.hydra, sweep_settings(jobs[0].config)
+    listed = hydra.runtime.choices["hydra/sweeper"] in _LISTING
+    options = [] if listed else _options_for_drawing(jobs, overrides)
+    runs = Path(jobs[0].config["paths"]["runs_dir"])
+    folder = create_run_folder(day_folder(runs), settings.name or "sweep")
+    sweep = Sweep(
         folder=folder,
         overrides=list(overrides),
         launcher=str(hydra.runtime.choices["hydra/launcher"]),
         sweeper=str(hydra.runtime.choices["hydra/sweeper"]),
         commit=commit(),
-    ).write()
-    common = set.intersection(*(set(job.overrides) for job in jobs))
-    keys = ",".join(sorted(f"'{key_of(override)}'" for override in common))
-    return [
-        f"hydra.sweep.dir={_quoted(folder)}",
-        f"hydra.job.config.override_dirname.exclude_keys=[{keys}]",
-    ]
-
-
-def label_job(composed: DictConfig, job: JobConf, sweep: str) -> None:
-    """Names a job of a sweep by what is special about it, and the sweep where the user did not."""
-    composed.name = "-".join(
-        str(part) for part in (job.num, composed.name, job.override_dirname) if part not in (None, "")
     )
-    composed.sweep.name = composed.sweep.name or sweep
+    sweep.write()
+    if listed:
+        return queue_jobs(sweep, [job.composed for job in jobs], _names(jobs)), []
+    return sweep, [*options, f"hydra.sweep.dir={_quoted(folder)}"]
+
+
+def queue_jobs(sweep: Sweep, composed: Sequence[DictConfig], names: Sequence[str]) -> Sweep:
+    """Gives further jobs of a sweep their folders, with status `queued`, and records them.
+
+    Args:
+        sweep: with the jobs before these; it is named by its folder, where the user gave no name.
+        composed: the jobs, as Hydra made them.
+        names: of the jobs, behind their numbers.
+    """
+    jobs = []
+    for number, (config, name) in enumerate(zip(composed, names, strict=True), len(sweep.jobs)):
+        overrides = list(config.hydra.overrides.task)
+        config.name = job_name(str(number), name)
+        config.sweep.name = config.sweep.name or sweep.folder.name
+        folder = create_run_folder(sweep.folder, config.name)
+        jobs.append(SweepJob(number, folder, overrides, freeze(config, folder, overrides)))
+    hydra = composed[0].hydra
+    hydra.sweep.dir = str(sweep.folder)
+    options = OmegaConf.to_container(hydra.launcher, resolve=True)
+    assert isinstance(options, dict)
+    options.pop("_target_", None)
+    queued = replace(sweep, jobs=[*sweep.jobs, *jobs], options=options)  # type: ignore[arg-type]
+    queued.write()
+    return queued
+
+
+def job_name(*parts: str | None) -> str:
+    """A name of those parts that are not empty."""
+    return "-".join(part for part in parts if part)
+
+
+def _names(jobs: Sequence[Job]) -> list[str]:
+    """What each job is called: by the user, and by what it was told that not all of them were."""
+    common = _common_keys(jobs)
+    special = [
+        [text for text in job.composed.hydra.overrides.task if key_of(text) not in common] for job in jobs
+    ]
+    return [job_name(job.name, ",".join(sorted(texts))) for job, texts in zip(jobs, special, strict=True)]
+
+
+def _common_keys(jobs: Sequence[Job]) -> set[str]:
+    """The keys of what all of these jobs were told."""
+    return {key_of(text) for text in set.intersection(*(set(job.overrides) for job in jobs))}
 
 
 def maximises(config: Mapping[str, Any]) -> bool:
@@ -61,27 +105,26 @@ def maximises(config: Mapping[str, Any]) -> bool:
     )
 
 
-def study_options(job: "Job", overrides: Sequence[str]) -> list[str]:
-    """What an optimisation by Optuna needs and the user did not say.
+def _options_for_drawing(jobs: Sequence[Job], overrides: Sequence[str]) -> list[str]:
+    """What a sweeper that draws its jobs needs and the user did not say: Optuna's, or another one.
 
-    The study is kept below `paths.runs_dir`, by the sweep's name or that of the command line, so that the
-    same command takes it up again: `n_trials` counts all that it has.
-
-    Args:
-        job: what all trials have in common.
-        overrides: the command line.
+    A study of Optuna's is kept below `paths.runs_dir`, by the sweep's name or that of the command line, so
+    that the same command takes it up again: `n_trials` counts all that it has.
 
     Returns:
-        Overrides; none for another sweeper.
+        Overrides for Hydra.
 
     Raises:
         ConfigError: the study has all its trials.
     """
-    hydra = job.composed.hydra
+    job, hydra = jobs[0], jobs[0].composed.hydra
+    # A job's name says what was drawn for it, and not what all of them have.
+    typed = ",".join(sorted(f"'{key}'" for key in _common_keys(jobs)))
+    named = [f"hydra.job.config.override_dirname.exclude_keys=[{typed}]"]
     if hydra.runtime.choices["hydra/sweeper"] != "optuna":
-        return []
+        return named
     given = {key_of(override) for override in overrides}
-    settings, sweeper = SweepSettings(**job.config["sweep"]), hydra.sweeper
+    settings, sweeper = sweep_settings(job.config), hydra.sweeper
     search = sorted(text for text in overrides if not text.startswith(("hydra.", "sweep.", "paths.")))
     searched = OmegaConf.to_container(sweeper.params) if sweeper.params else None
     identity = hashlib.sha256(json.dumps([search, searched]).encode()).hexdigest()[:8]
@@ -104,7 +147,9 @@ def study_options(job: "Job", overrides: Sequence[str]) -> list[str]:
         options["hydra.sweeper.sampler.seed"] = job.config["seed"] + done
     options = {key: value for key, value in options.items() if key not in given}
     options["hydra.sweeper.n_trials"] = sweeper.n_trials - done
-    return [f"{key}={_quoted(value) if isinstance(value, str) else value}" for key, value in options.items()]
+    return named + [
+        f"{key}={_quoted(value) if isinstance(value, str) else value}" for key, value in options.items()
+    ]
 
 
 def _trials(study: str, storage: str) -> int:

@@ -11,17 +11,13 @@ from zoo.runs.resume import resume_point
 def change_devices(folder: Path, devices: int) -> None:
     """Makes a stopped run go on with another number of devices: writes that into its config.yaml.
 
-    Args:
-        folder: the run's.
-        devices: how many on each machine.
-
     Raises:
         CannotResume: it cannot go on.
         ConfigError: its config.yaml cannot be read, or there are not so many devices.
         OSError: it cannot be written.
     """
     path = folder / FILE
-    _, config = thaw(path)
+    config = thaw(path)
     resume_point(folder, config)
     together = devices > 1 or config["trainer"].get("num_nodes", 1) > 1
     config["trainer"]["devices"] = devices

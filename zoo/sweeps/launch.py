@@ -13,11 +13,11 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from omegaconf import DictConfig
 from torch.distributed import TCPStore  # type: ignore[attr-defined]  # a public name nevertheless
 
+from zoo.config.compose import Job
 from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.frozen import FILE, freeze
+from zoo.runs.frozen import FILE, Config, freeze
 from zoo.runs.resume import CannotResume
 from zoo.runs.status import State, StatusFile
 from zoo.runtime.launch import find_launch
@@ -29,32 +29,27 @@ _NO_NAME = "none"
 """What torchrun says where no --rdzv_id was given."""
 
 
-def queue_run(composed: DictConfig, overrides: Sequence[str], runs: Path) -> tuple[Path, bool]:
+def queue_run(job: Job) -> tuple[Path, Config | None]:
     """Queues a run in a folder of its own; processes that were launched together get the same one.
 
-    Args:
-        composed: as Hydra made it, the same in all of them.
-        overrides: what was typed for it.
-        runs: the folder of all runs.
-
     Returns:
-        The config.yaml, and whether the run may have begun before, and goes on.
+        The config.yaml, and what stands in it; None where another process or an earlier start of this one
+        wrote it, so that the run may have begun and goes on.
 
     Raises:
         OSError: the folder cannot be made, or the first process made none.
         CannotResume: torchrun started a run again, but not so that its processes can find each other.
         SystemExit: a launch that is started again had finished its run.
     """
-    launch = find_launch()
+    launch, runs = find_launch(), Path(job.config["paths"]["runs_dir"])
     if launch is None:
-        return freeze(composed, create_run_folder(day_folder(runs), composed.name), overrides), False
+        return _queued(job, create_run_folder(day_folder(runs), job.composed.name))
     if launch.by == "torchrun":
         _require_new_store()
-    identity = _identity(overrides)
+    identity = _identity(job.overrides)
     path = _wait_for(runs, identity) if launch.rank else _find(runs, identity)
     if path is None:
-        folder = create_run_folder(day_folder(runs), composed.name, identity)
-        return freeze(composed, folder, overrides), False
+        return _queued(job, create_run_folder(day_folder(runs), job.composed.name, identity))
     status = StatusFile(path.parent)
     said = status.read()
     if said.state is State.FINISHED:  # and then a machine failed, or another process did
@@ -64,7 +59,11 @@ def queue_run(composed: DictConfig, overrides: Sequence[str], runs: Path) -> tup
         # Another machine ran it, and is silent for too short a time to be believed gone. But it was this very
         # job, which is started again only when all of it has ended.
         status.start(said.overrides, State.QUEUED)
-    return path, True
+    return path, None
+
+
+def _queued(job: Job, folder: Path) -> tuple[Path, Config]:
+    return folder / FILE, freeze(job.composed, folder, job.overrides)
 
 
 def complain(error: Exception) -> None:

@@ -19,9 +19,6 @@ def objectives(jobs: Sequence[SweepJob]) -> dict[Path, float]:
     of the others. Without any other it is 0 where more is better, as all such metrics are, else the largest
     number there is.
 
-    Args:
-        jobs: of one sweep.
-
     Returns:
         The value, by the job's folder.
     """

@@ -119,10 +119,6 @@ def configurations(jobs: Sequence[SweepJob]) -> tuple[dict[int, Config], dict[in
 def refuse_changes(jobs: Sequence[SweepJob], now: Mapping[int, Config]) -> None:
     """Refuses jobs that are not configured any more as they were when their sweep began.
 
-    Args:
-        jobs: of a sweep.
-        now: what stands in their folders, by their numbers.
-
     Raises:
         ValueError: names every key, what it was and what it is.
     """

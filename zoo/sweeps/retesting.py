@@ -9,8 +9,8 @@ from zoo.config.evaluation import typed, with_overrides
 from zoo.config.jobs import check_files
 from zoo.core.reading import Unreadable, read_json
 from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.frozen import FILE, moved, thaw, write_config
-from zoo.runs.status import State, StatusFile
+from zoo.runs.frozen import FILE, Config, moved, thaw, write_config
+from zoo.runs.status import State, StatusFile, status_of
 from zoo.training.checkpoint import CheckpointError, find_checkpoint, nearest, read_checkpoint
 
 _COSTS = ("seconds", "per_second", "peak_memory_bytes")
@@ -48,16 +48,11 @@ def require_finished(run: Path) -> None:
     costs_of(run)
 
 
-def queue_test(run: Path, overrides: Sequence[str], config_dir: Path) -> Path:
+def queue_test(run: Path, overrides: Sequence[str], config_dir: Path) -> tuple[Path, Config]:
     """Queues a test of a run in a new folder of today; the run's own is only read.
 
-    Args:
-        run: the folder of a finished run.
-        overrides: what shall be other than it was.
-        config_dir: the folder of configuration files.
-
     Returns:
-        The new folder's config.yaml.
+        The new folder's config.yaml, and what stands in it.
 
     Raises:
         CannotTest: the run has nothing to test.
@@ -69,14 +64,14 @@ def queue_test(run: Path, overrides: Sequence[str], config_dir: Path) -> Path:
         read_checkpoint(run)  # before there is a folder
     except CheckpointError as error:
         raise CannotTest(str(error)) from error
-    before, trained = thaw(run / FILE)
-    config = with_overrides({**trained, "test": True}, overrides, config_dir)
-    check(config, overrides)
-    check_files([config])
+    config = with_overrides({**thaw(run / FILE), "test": True}, overrides, config_dir)
+    check_files(check(config, overrides).data)
     folder = create_run_folder(day_folder(Path(config["paths"]["runs_dir"])), config["name"])
+    before = status_of(run).overrides
     StatusFile(folder).start(typed(before, overrides), State.QUEUED, tests=str(run.resolve()))
-    write_config(folder / FILE, moved(config, folder))
-    return folder / FILE
+    config = moved(config, folder)
+    write_config(folder / FILE, config)
+    return folder / FILE, config
 
 
 def costs_of(run: Path) -> dict[str, Any]:

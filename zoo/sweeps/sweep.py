@@ -54,6 +54,22 @@ def end_sweep(folder: Path, code: str | int | None = None, damages: Mapping[int,
     return int(bool(damages) or {status_of(job.folder).state for job in sweep.jobs} != {State.FINISHED})
 
 
+def start_sweep(script: Path, sweep: Sweep) -> int:
+    """Runs all jobs of a new sweep and prints its table; returns the exit code."""
+    with supervised(sweep.folder):
+        code = run_queued(script, sweep, sweep.jobs)
+    return end_sweep(sweep.folder, code or None)
+
+
+def run_queued(script: Path, sweep: Sweep, jobs: Sequence[SweepJob], *, resume: bool = False) -> int:
+    """Runs jobs of a sweep where its launcher says, on this machine or under SLURM; see `run_jobs`."""
+    if sweep.launcher == "slurm":
+        from zoo.sweeps.slurm import submit_jobs  # here, because it needs an extra
+
+        return submit_jobs(script, sweep, jobs, resume=resume)
+    return run_jobs(script, sweep, jobs, resume=resume)
+
+
 def run_jobs(
     script: Path,
     sweep: Sweep,
@@ -300,7 +316,9 @@ def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
         jobs = [job for job in jobs if states[job.folder] not in done and job.number not in damages]
         if jobs and (source := commit()) != sweep.commit:
             log.warning("the source code changed: the sweep began with %s, this is %s", sweep.commit, source)
-        code = _resumed(script, sweep, jobs) if jobs else 0
+        if sweep.launcher == "local":
+            check_gpus([job.config for job in jobs])
+        code = run_queued(script, sweep, jobs, resume=True) if jobs else 0
         return end_sweep(folder, code or None, damages)
 
 
@@ -316,12 +334,3 @@ def _damage(run: Path) -> str | None:
     except (OSError, ValueError, csv.Error) as error:
         return str(error)
     return None
-
-
-def _resumed(script: Path, sweep: Sweep, jobs: Sequence[SweepJob]) -> int:
-    if sweep.launcher == "slurm":
-        from zoo.sweeps.slurm import submit_jobs  # here, because it needs an extra
-
-        return submit_jobs(script, sweep, jobs, resume=True)
-    check_gpus([job.config for job in jobs])
-    return run_jobs(script, sweep, jobs, resume=True)
