@@ -14,7 +14,7 @@ import yaml
 from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.instantiate import instantiate
-from zoo.config.rules import what_is_written_stays_in_its_folder
+from zoo.config.rules import paths_stay_in_their_folders
 from zoo.core.problems import ConfigError
 from zoo.runs.copying import copy_run
 from zoo.runs.frozen import Config, thaw
@@ -212,7 +212,7 @@ def test_a_received_configuration_writes_in_its_runs_folder_alone(
     run = config["paths"]["run_dir"]
     places = {"RUN": run, "ELSEWHERE": str(tmp_path / "elsewhere")}
     hostile = {name: _placed(text, places) for name, text in part.items()}
-    problems = what_is_written_stays_in_its_folder({**config, group: {"hostile": hostile}}, ())
+    problems = paths_stay_in_their_folders({**config, group: {"hostile": hostile}}, ())
     assert [problem.key for problem in problems] == [f"{group}.hostile.{key}"]
 
 

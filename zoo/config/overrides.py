@@ -82,10 +82,10 @@ def explained(
     except ERRORS as broken:
         yield Problem("", _said(broken))
         return
-    progress = True
-    while progress and refused:
-        progress = False
-        for override in list(refused):
+    tried: dict[str, int] = {}  # with how many that were accepted
+    while waiting := [one for one in refused if tried.get(one) != len(accepted)]:
+        for override in waiting:
+            tried[override] = len(accepted)
             try:
                 base = compose([*accepted, override])
             except ERRORS as reason:
@@ -93,7 +93,6 @@ def explained(
             else:
                 accepted.append(override)
                 del refused[override]
-                progress = True
     for override, last in refused.items():
         yield Problem(override, _reason(override, last, base))
 

@@ -9,7 +9,6 @@ from typing import Any
 import datasets
 import pytest
 
-import data.text.hub
 from data.text.corpus import Pair
 from data.text.hub import HubCorpus
 
@@ -80,7 +79,7 @@ def test_the_set_of_the_hub_is_asked_for_as_it_is_published(
         table = datasets.Dataset.from_list([{"translation": {"en": en, "vi": vi}} for en, vi in ROWS])
         return datasets.DatasetDict(train=table, validation=table.select([0]), test=table)
 
-    monkeypatch.setattr(data.text.hub, "load_dataset", load_dataset)
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     assert load(corpus(tmp_path))["test"] == ROWS
     assert asked == [{"hub": "someone/some_set", "data_dir": "en-vi", "revision": "main"}]
 
@@ -106,7 +105,7 @@ def test_neither_file_nor_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     def load_dataset(path: str, **options: str) -> None:
         raise ConnectionError("no route\nto host")
 
-    monkeypatch.setattr(data.text.hub, "load_dataset", load_dataset)
+    monkeypatch.setattr(datasets, "load_dataset", load_dataset)
     with pytest.raises(FileNotFoundError) as error:
         corpus(tmp_path).load()
     assert str(error.value) == (
