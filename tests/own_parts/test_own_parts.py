@@ -79,20 +79,19 @@ def test_a_task_is_a_room_of_ones_own(place: Path) -> None:
 @pytest.mark.slow
 def test_a_task_of_ones_own_is_watched_and_published(place: Path) -> None:
     """The task tells the dashboard how its metrics are read, results.json tells the tables."""
-    train(place, "-m", "plugins=[my_zoo]", "experiment=signs", "seed=1,2", "+sweep.name=mine", logger="wandb")
+    train(place, "-m", "plugins=[my_zoo]", "experiment=signs", "seed=1,2", logger="wandb")
     runs = runs_of(place)
     watched = call(place, "-m", "zoo", "watch", runs[0], named=False)
-    assert re.search(r'"val/sign_error":\s*\{\s*"min"', watched), watched
+    assert re.search(r"val/sign_error\.min +0\.", watched), watched
     recorded = json.loads((Path(runs[0]) / "results.json").read_text(encoding="utf-8"))["metrics"]
     assert recorded["sign_error"].items() >= {"better": "min", "headline": True}.items()
     part = "<!-- {0} data=signs:begin -->\n<!-- {0}:end -->\n"
-    (place / "README.md").write_text(part.format("results") + part.format("summary"), encoding="utf-8")
+    (place / "README.md").write_text(part.format("results"), encoding="utf-8")
     call(place, "-m", "zoo.reports.publish", *runs, named=False)  # results alone are read
     page = (place / "README.md").read_text(encoding="utf-8")
-    assert re.search(r"\| signs \| 1, 2 \| \d\.\d{3} ± \d\.\d{3} \|", page), page
-    assert re.search(r"\| `signs` \| sign_error \d\.\d{3} ± \d\.\d{3} \| 1, 2 \|", page), page
+    assert re.search(r"\| trainer=debug \| 1, 2 \| \d\.\d{3} ± \d\.\d{3} \|", page), page
     compared = call(place, "-m", "zoo", "compare", str(place / "results"), named=False)
-    assert re.search(r"signs.* 2 .*\d\.\d{3} ± \d\.\d{3}", compared), compared
+    assert re.search(r"trainer=debug +2 +\d\.\d{3} ± \d\.\d{3}", compared), compared
 
 
 @pytest.mark.slow
