@@ -31,7 +31,7 @@ def _read(*parts: str) -> dict[str, Any]:
 
 
 def _declared(task: str) -> dict[str, Measure]:
-    found: dict[str, Measure] = locate(_read("task", f"{task}.yaml")["_target_"]).metrics  # type: ignore[attr-defined]
+    found: dict[str, Measure] = locate(_read("task", f"{task}.yaml")["task"]["_target_"]).metrics  # type: ignore[attr-defined]
     return found
 
 

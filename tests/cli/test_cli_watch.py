@@ -185,6 +185,7 @@ def test_leet_reads_what_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name, loss in (("first", 2.0), ("second", 1.0)):
         folder = create_run_folder(tmp_path / "2026-01-31", name)
         logger = WandbLogger(folder=folder, wandb_dir=tmp_path, project="zoo", name=name, group="scores")
+        logger.better = {"val/chrf": "max"}  # as a task does
         logger.log_metrics({"train/loss": loss, "val/chrf": 10 * loss}, step=1)
         logger.finish(exit_code=0)
     command = [sys.executable, "-m", "zoo", "watch", str(tmp_path)]

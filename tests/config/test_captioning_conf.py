@@ -91,7 +91,7 @@ def test_fits_together(line: str, values: dict[str, Any]) -> None:
         (
             "model/caption_decoder=transformer selection=hard",
             {"model.embedding_size": 64},
-            "must be hidden_size, since a Transformer adds to embeddings what its layers make of them",
+            "must equal hidden_size, since a Transformer adds the outputs of its layers to embeddings",
         ),
         (
             "data/tokenizer=characters",

@@ -203,6 +203,8 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     parent, part = base, ""
     for part in key.split("."):
         if part not in parent:
+            if options_of(key):  # a group whose choice leaves no key of its name
+                break
             return _no_such_part(override, part, parent, base)
         node = OmegaConf.select(parent, part)
         if not isinstance(node, DictConfig):

@@ -144,7 +144,9 @@ def test_lists_that_do_not_fit(tmp_path: Path) -> None:
     ):
         Flickr30k(data_dir=tmp_path).read()
     write(root / "dataset_flickr30k.json", {"images": KARPATHY["images"][:1]})
-    with pytest.raises(ValueError, match=r"dataset_flickr30k\.json has no captions of split val, test"):
+    with pytest.raises(
+        ValueError, match=r"dataset_flickr30k\.json: there are no captions of split val, test"
+    ):
         Flickr30k(data_dir=tmp_path).read()
 
 
