@@ -243,13 +243,15 @@ def test_the_attention_catalogue_needs_no_checkout(
 
 def test_mistakes_in_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert "did you mean models? allowed: attention, data, experiments, models" in _fails("list", "model")
+    assert "did you mean models? allowed: attention, data, experiments, models, tasks" in _fails(
+        "list", "model"
+    )
     assert "found no checkout" in _fails("list", "models")
     assert f"in {tmp_path / 'x'}" in _fails("list", "models", "--project", tmp_path / "x")
 
 
 def test_the_projects_own_lists() -> None:
-    for kind in ("models", "attention", "data", "experiments"):
+    for kind in ("models", "attention", "data", "tasks", "experiments"):
         result = _zoo("list", kind, "--project", PROJECT)
         assert result.exit_code == 0, result.output
         assert result.stdout

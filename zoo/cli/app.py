@@ -21,7 +21,10 @@ from zoo.core.checkout import find_checkout, require_checkout
 from zoo.core.plugins import plugin_folders
 from zoo.core.problems import unknown
 
-_GROUPS = {"models": "model", "attention": "attention", "data": "data", "experiments": "experiment"}
+_GROUPS = {
+    **{"models": "model", "attention": "attention", "data": "data"},
+    **{"tasks": "task", "experiments": "experiment"},
+}
 """What `zoo list` lists, and the configuration group where it is found."""
 
 main = typer.Typer(
