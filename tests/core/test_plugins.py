@@ -74,3 +74,14 @@ def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> 
         import_plugins()
     with pytest.raises(ValueError, match="must name packages, got 'a b'"):
         name_plugins(["a b"])
+
+
+@pytest.mark.parametrize("code", ["def (", "missing_name", "from math import nothing"])
+def test_a_package_whose_code_fails_is_named(
+    code: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "broken_zoo.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("ZOO_PLUGINS", "broken_zoo")
+    with pytest.raises(ValueError, match="the package broken_zoo cannot be imported: "):
+        import_plugins()

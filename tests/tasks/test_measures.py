@@ -77,3 +77,9 @@ def test_a_control_names_its_metrics() -> None:
         "uniform": {"pointing_accuracy": "pointing_uniform"},
         "constant": {"cider_d": "constant_cider_d"},
     }
+
+
+@pytest.mark.parametrize(("key", "value"), [("better", "up"), ("role", "main"), ("digits", -1)])
+def test_a_measure_that_no_report_could_read_is_refused(key: str, value: object) -> None:
+    with pytest.raises(ValueError, match=f"^{key} must be"):
+        Measure(MeanMetric, **{"better": "max", key: value})

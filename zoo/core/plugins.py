@@ -64,6 +64,9 @@ def import_plugins() -> None:
             raise ValueError(
                 f"there is no package {name}: install it, or start in the folder that holds {name}/"
             ) from error
+        except Exception as error:  # whatever its code does
+            reason = f"{type(error).__name__}: {error}"
+            raise ValueError(f"the package {name} cannot be imported: {reason}") from error
 
 
 def plugin_folders() -> list[Path]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from annotated_types import Interval
 from torchmetrics import Metric
@@ -23,8 +23,8 @@ class Measure:
         digits: decimal places in tables.
         role: `quality` stands in published tables with its difference from the recipe, `support` without,
             `attention` says whether the model looked at the right place, `detail` is in results.json alone.
-        headline: whether it may be the one number of a run: the first in a task that a run measured is.
-        beside: the headline that a published table must have to show it; None: any.
+        headline: whether it may stand for a whole run; the first such metric that a run measured does.
+        beside: published tables show it only beside this headline; None: beside any.
         watched: its place among the few that are shown during training, from 1; 0: it is not among them.
         items: the name in `ITEM_SCORES` of what scores single items, for the paired bootstrap; empty where
             predictions do not give it.
@@ -40,11 +40,17 @@ class Measure:
     items: str = field(default="", kw_only=True)
 
     def __post_init__(self) -> None:
-        """Refuses a direction that the metric's class contradicts.
+        """Refuses what no report could read, and a direction that the metric's class contradicts.
 
         Raises:
-            ValueError: names the class.
+            ValueError: names the value, or the class.
         """
+        allowed: dict[str, tuple[Any, ...]] = {"better": (*get_args(Better), None), "role": get_args(Role)}
+        for name, values in allowed.items():
+            if (value := getattr(self, name)) not in values:
+                raise ValueError(f"{name} must be one of {', '.join(map(repr, values))}, got {value!r}")
+        if self.digits < 0:
+            raise ValueError(f"digits must be at least 0, got {self.digits}")
         higher = self.metric.higher_is_better
         if higher is not None and self.better != ("max" if higher else "min"):
             raise ValueError(

@@ -99,7 +99,7 @@ class Comparison:
 
     @property
     def higher_is_better(self) -> bool:
-        """Whether the metric gets better upwards, as one does that nobody declared."""
+        """Whether higher values are better; assumed of a metric without a declared direction."""
         return self.metrics[self.metric].better != "min"
 
     def best(self, name: str) -> list[Row]:
