@@ -1,0 +1,109 @@
+"""A convolutional text classifier (Kim 2014), with pooling over time or attention in its place.
+
+Shapes: B texts, T words, E embedding, F filters of each width.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import cast
+
+import torch
+from torch import Tensor, nn
+
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec
+from zoo.kernels import Linear
+from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.lstm_attention import Classified
+from zoo.networks.pooling import Pooling
+from zoo.networks.recurrent import RecurrentLayer
+from zoo.networks.seq2seq import Encoder, Sizes
+
+
+class SentenceVector(nn.Module):
+    """The query of attention over features: the last state of a recurrent network that reads the words.
+
+    Args:
+        recurrent: `GRU` or `LSTM`, completed here.
+        embedding_size: E.
+        hidden_size: F, of both directions together: as many as there are filters.
+    """
+
+    def __init__(self, *, recurrent: RecurrentLayer, embedding_size: int, hidden_size: int) -> None:
+        super().__init__()
+        sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, 0)
+        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
+
+    def forward(self, embedded: Tensor, lengths: Tensor) -> Tensor:
+        """`(B, T, E)` to `(B, F)`."""
+        last: Tensor = self.encoder(embedded, lengths)[1]
+        return last
+
+
+class ConvolutionalText(nn.Module):
+    """Filters of several widths over the embedded words, pooling over each, and a classifier.
+
+    `c_i = Rect(W x_{i:i+w-1} + b)` (eq. 2). The text stands between zeros, so that each filter also sees its
+    first and its last words with nothing beside them (a "wide" convolution).
+
+    Args:
+        spec: the text, and the classes.
+        pooling: how the features `c_i` of a width become one vector, completed here.
+        sentence_vector: what attention asks with, completed here; None: a pooling that asks nothing.
+        embedding_size: E.
+        filters: F, of each width.
+        widths: words that a filter sees.
+        dropout: on the vector (section 3.1).
+        embedding_dropout: on embeddings.
+
+    Raises:
+        ValueError: if a size is below 1, a dropout is no probability below 1, no width is given, or the data
+            has no text or no labels.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        pooling: Callable[..., Pooling],
+        sentence_vector: Callable[..., SentenceVector] | None = None,
+        embedding_size: int,
+        filters: int,
+        widths: Sequence[int],
+        dropout: float,
+        embedding_dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        if not widths:
+            raise ValueError("widths is empty: a network needs at least one width of filters")
+        check_sizes(embedding_size=embedding_size, filters=filters, **{f"widths: {w}": w for w in widths})
+        check_dropouts(dropout=dropout, embedding_dropout=embedding_dropout)
+        text = spec.text("text")
+        self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
+        self.filters = nn.ModuleList(
+            nn.Conv1d(embedding_size, filters, width, padding=width - 1) for width in widths
+        )
+        longest = text.maximum_length + max(widths) - 1
+        self.pooling = nn.ModuleList(pooling(size=filters, longest=longest) for _ in widths)
+        self.sentence_vector = sentence_vector and sentence_vector(
+            embedding_size=embedding_size, hidden_size=filters
+        )
+        self.embedding_dropout, self.dropout = nn.Dropout(embedding_dropout), nn.Dropout(dropout)
+        pooled = sum(cast(Pooling, part).feature_size for part in self.pooling)
+        self.output = Linear(pooled, len(spec.label().classes))
+
+    def forward(self, text: Padded) -> Classified:
+        """Classifies texts `(B, T)`."""
+        embedded = self.embedding_dropout(self.embed(text.ids))
+        embedded = torch.where(text.keep_mask.unsqueeze(-1), embedded, 0)
+        query = self.sentence_vector and self.sentence_vector(embedded, text.lengths)
+        columns, read = embedded.mT, []
+        for convolution, pooling in zip(self.filters, self.pooling, strict=True):
+            features = convolution(columns).relu().mT
+            position = torch.arange(features.shape[1], device=features.device)
+            keep_mask = position < (text.lengths + cast(nn.Conv1d, convolution).kernel_size[0] - 1)[:, None]
+            last = features.new_zeros(len(features), features.shape[-1]) if query is None else query
+            read.append(pooling(features, keep_mask, last, query))
+        readings = tuple(pooled.reading for pooled in read if pooled.reading is not None)
+        return Classified(
+            self.output(self.dropout(torch.cat([pooled.vector for pooled in read], -1))), readings
+        )

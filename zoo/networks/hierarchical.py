@@ -1,0 +1,97 @@
+"""Hierarchical attention: words make sentences, sentences make documents (Yang et al. 2016, section 2.2).
+
+Shapes: B documents, S sentences in the longest, N sentences of all documents together, T words, E embedding,
+H hidden size.
+"""
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from zoo.core.batch import Documents
+from zoo.core.spec import DataSpec
+from zoo.kernels import Linear
+from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.lstm_attention import Classified
+from zoo.networks.pooling import Pooled, Pooling
+from zoo.networks.recurrent import RecurrentLayer
+from zoo.networks.seq2seq import Encoder, Sizes
+
+
+class Level(nn.Module):
+    """Reads sequences in both directions and pools the states: words of sentences, or sentences of documents.
+
+    Args:
+        sizes: of the recurrent layers.
+        pooling: how the states become one vector, completed here.
+        input_size: features of each input.
+    """
+
+    def __init__(self, *, sizes: Sizes, pooling: Callable[..., Pooling], input_size: int) -> None:
+        super().__init__()
+        sizes = sizes._replace(embedding_size=input_size)
+        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
+        self.pooling = pooling(size=sizes.hidden_size, longest=sizes.longest)
+
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Pooled:
+        """Sequences `(N, T, E)` of these lengths `(N,)` to vectors `(N, F)`."""
+        states, last = self.encoder(inputs, lengths)
+        keep_mask = torch.arange(inputs.shape[1], device=inputs.device) < lengths[:, None]
+        pooled: Pooled = self.pooling(states, keep_mask, last)
+        return pooled
+
+
+class HierarchicalAttention(nn.Module):
+    """A word encoder with word attention, a sentence encoder with sentence attention, and a classifier.
+
+    Sentences are read in groups of like length, so little is computed for padding; their vectors then meet
+    again in their documents. Every document has at least one sentence, and every sentence one word.
+
+    Args:
+        spec: the documents, and the classes.
+        recurrent: `GRU` (as in the paper) or `LSTM`, completed here.
+        word_pooling: how words become a sentence, completed here.
+        sentence_pooling: how sentences become a document, completed here.
+        embedding_size: E.
+        hidden_size: H, of both directions together, at either level.
+        dropout: on embeddings, sentences and documents.
+
+    Raises:
+        ValueError: if a size is below 1, the dropout is no probability below 1, or the data has no documents
+            or no labels.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        recurrent: RecurrentLayer,
+        word_pooling: Callable[..., Pooling],
+        sentence_pooling: Callable[..., Pooling],
+        embedding_size: int,
+        hidden_size: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
+        check_dropouts(dropout=dropout)
+        text = spec.text("text")
+        self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
+        sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, text.maximum_length)
+        self.words = Level(sizes=sizes, pooling=word_pooling, input_size=embedding_size)
+        self.sentences = Level(
+            sizes=sizes._replace(longest=text.maximum_sentences),
+            pooling=sentence_pooling,
+            input_size=self.words.pooling.feature_size,
+        )
+        self.dropout = nn.Dropout(dropout)
+        self.output = Linear(self.sentences.pooling.feature_size, len(spec.label().classes))
+
+    def forward(self, documents: Documents) -> Classified:
+        """Classifies documents."""
+        read = [self.words(self.dropout(self.embed(group.ids)), group.lengths) for group in documents.groups]
+        sentences = documents.arranged(torch.cat([pooled.vector for pooled in read]))
+        document = self.sentences(self.dropout(sentences), documents.lengths)
+        readings = tuple(pooled.reading for pooled in (*read, document) if pooled.reading is not None)
+        return Classified(self.output(self.dropout(document.vector)), readings)

@@ -1,0 +1,78 @@
+"""A text classifier: a recurrent network in both directions, and pooling over its states.
+
+With `AttentionPooling` and a learned query it is the network of Zhou et al. 2016 (with the keys of Yang et
+al. 2016), with several hops that of Lin et al. 2017; the other poolings are its controls.
+
+Shapes: B texts, T words, E embedding, H hidden size.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec
+from zoo.kernels import Linear
+from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.pooling import Pooling, Reading
+from zoo.networks.recurrent import RecurrentLayer
+from zoo.networks.seq2seq import Encoder, Sizes
+
+
+class Classified(NamedTuple):
+    """What texts were taken for.
+
+    Attributes:
+        logits: `(B, C)`, scores of C classes.
+        readings: the readings of attention, those of words before those of sentences; none without attention.
+    """
+
+    logits: Tensor
+    readings: tuple[Reading, ...] = ()
+
+
+class LSTMAttention(nn.Module):
+    """Embeds words, reads them in both directions, pools the states and classifies the vector.
+
+    Args:
+        spec: the text, and the classes.
+        recurrent: `GRU` or `LSTM`, completed here.
+        pooling: how the states become one vector, completed here.
+        embedding_size: E.
+        hidden_size: H, of both directions together.
+        layers: number of recurrent layers.
+        dropout: on embeddings, between layers and on the vector.
+
+    Raises:
+        ValueError: if a size is below 1, the dropout is no probability below 1, or the data has no text or
+            no labels.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        recurrent: RecurrentLayer,
+        pooling: Callable[..., Pooling],
+        embedding_size: int,
+        hidden_size: int,
+        layers: int,
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        check_sizes(embedding_size=embedding_size, hidden_size=hidden_size, layers=layers)
+        check_dropouts(dropout=dropout)
+        text = spec.text("text")
+        self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
+        sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, text.maximum_length)
+        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
+        self.pooling = pooling(size=hidden_size, longest=text.maximum_length)
+        self.dropout = nn.Dropout(dropout)
+        self.output = Linear(self.pooling.feature_size, len(spec.label().classes))
+
+    def forward(self, text: Padded) -> Classified:
+        """Classifies texts `(B, T)`."""
+        states, last = self.encoder(self.dropout(self.embed(text.ids)), text.lengths)
+        vector, reading = self.pooling(states, text.keep_mask, last)
+        return Classified(self.output(self.dropout(vector)), () if reading is None else (reading,))
