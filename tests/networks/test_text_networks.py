@@ -14,7 +14,7 @@ from zoo.core.batch import Documents, Padded
 from zoo.core.spec import DataSpec, LabelSpec, TextSpec
 from zoo.networks.abcnn import ABCNN, similarities
 from zoo.networks.attentive_matching import AttentiveMatching, AttentiveReader, ImpatientReader, SelfAttentive
-from zoo.networks.convolutional import ConvolutionalText, SentenceVector
+from zoo.networks.convolutional import ConvolutionalText
 from zoo.networks.hierarchical import HierarchicalAttention
 from zoo.networks.lstm_attention import LSTMAttention
 from zoo.networks.pooling import (
@@ -79,16 +79,19 @@ class TestLSTMAttention:
         network = lstm_attention(attention(partial(LearnedQuery, hops=2)))
         expected = []
         for text in rows(TEXTS):
-            states, _ = read_by_hand(network.encoder.layers, network.embed.weight[text])
-            hops = [attend_by_hand(network.pooling, states, query) for query in network.pooling.query.u]
+            states, _ = read_by_hand(network.words.encoder.layers, network.embed.weight[text])
+            hops = [
+                attend_by_hand(network.words.pooling, states, query)
+                for query in network.words.pooling.query.u
+            ]
             expected.append(network.output.weight @ torch.cat(hops) + network.output.bias)
         torch.testing.assert_close(network(TEXTS).logits, torch.stack(expected))
 
     def test_the_last_state_may_ask(self) -> None:
         network = lstm_attention(attention(LastState))
         for row, text in enumerate(rows(TEXTS)):
-            states, last = read_by_hand(network.encoder.layers, network.embed.weight[text])
-            vector = attend_by_hand(network.pooling, states, last)
+            states, last = read_by_hand(network.words.encoder.layers, network.embed.weight[text])
+            vector = attend_by_hand(network.words.pooling, states, last)
             expected = network.output.weight @ vector + network.output.bias
             torch.testing.assert_close(network(TEXTS).logits[row], expected)
 
@@ -96,7 +99,7 @@ class TestLSTMAttention:
     def test_controls(self, pooling: str) -> None:
         network = lstm_attention(CONTROLS[pooling])
         for row, text in enumerate(rows(TEXTS)):
-            states, _ = read_by_hand(network.encoder.layers, network.embed.weight[text])
+            states, _ = read_by_hand(network.words.encoder.layers, network.embed.weight[text])
             vector = states.mean(0) if pooling == "mean" else states.max(0).values
             expected = network.output.weight @ vector + network.output.bias
             torch.testing.assert_close(network(TEXTS).logits[row], expected)
@@ -156,7 +159,7 @@ class TestConvolutional:
         network = ConvolutionalText(
             spec=TEXT,
             pooling=pooling,
-            sentence_vector=partial(SentenceVector, recurrent=GRU) if asks else None,
+            recurrent=GRU if asks else None,
             embedding_size=5,
             filters=4,
             widths=(2, 3),
@@ -189,7 +192,7 @@ class TestConvolutional:
         network = self.network(attention(OtherText), asks=True)
         for row, text in enumerate(rows(TEXTS)):
             embedded = network.embed.weight[text]
-            _, query = read_by_hand(network.sentence_vector.encoder.layers, embedded)
+            _, query = read_by_hand(network.sentence_vector.layers, embedded)
             read = [
                 attend_by_hand(pooling, found, query)
                 for pooling, found in zip(network.pooling, self.features(network, text), strict=True)

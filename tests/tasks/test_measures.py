@@ -79,7 +79,9 @@ def test_a_control_names_its_metrics() -> None:
     }
 
 
-@pytest.mark.parametrize(("key", "value"), [("better", "up"), ("role", "main"), ("digits", -1)])
+@pytest.mark.parametrize(
+    ("key", "value"), [("better", "up"), ("role", "main"), ("digits", -1), ("digits", 10)]
+)
 def test_a_measure_that_no_report_could_read_is_refused(key: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"^{key} must be"):
         Measure(MeanMetric, **{"better": "max", key: value})

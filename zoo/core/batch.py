@@ -41,6 +41,11 @@ class Batch(Protocol):
         """What it holds in words, for messages."""
 
 
+def real_positions(lengths: Tensor, size: int) -> Tensor:
+    """`(B, size)` boolean, True at the first `lengths` `(B,)` positions of each row."""
+    return torch.arange(size, device=lengths.device) < lengths[:, None]
+
+
 class Padded(NamedTuple):
     """Token ids of unequal length, padded on the right.
 
@@ -55,7 +60,7 @@ class Padded(NamedTuple):
     @property
     def keep_mask(self) -> Tensor:
         """`(B, T)` boolean, True at real tokens."""
-        return torch.arange(self.ids.shape[1], device=self.ids.device) < self.lengths[:, None]
+        return real_positions(self.lengths, self.ids.shape[1])
 
     def beginning(self, length: int) -> "Padded":
         """At most so many tokens of each row."""
@@ -82,7 +87,7 @@ class Documents(NamedTuple):
     @property
     def keep_mask(self) -> Tensor:
         """`(B, L)` boolean, True at real sentences."""
-        return torch.arange(self.places.shape[1], device=self.places.device) < self.lengths[:, None]
+        return real_positions(self.lengths, self.places.shape[1])
 
     def arranged(self, sentences: Tensor) -> Tensor:
         """What belongs to each sentence, by document.

@@ -58,13 +58,11 @@ def import_plugins() -> None:
             importlib.invalidate_caches()
         try:
             importlib.import_module(name)
-        except ModuleNotFoundError as error:
-            if error.name != name:
-                raise ValueError(f"{name} cannot be imported: {error}") from error
-            raise ValueError(
-                f"there is no package {name}: install it, or start in the folder that holds {name}/"
-            ) from error
         except Exception as error:  # whatever its code does
+            if isinstance(error, ModuleNotFoundError) and error.name == name:
+                raise ValueError(
+                    f"there is no package {name}: install it, or start in the folder that holds {name}/"
+                ) from error
             reason = f"{type(error).__name__}: {error}"
             raise ValueError(f"the package {name} cannot be imported: {reason}") from error
 

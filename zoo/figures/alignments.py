@@ -37,7 +37,7 @@ _TITLE_FONT = 11.0
 
 
 class Aligned(Protocol):
-    """One decoded sentence, as a translation describes it."""
+    """One decoded sentence, as its task describes it."""
 
     @property
     def weights(self) -> Any:

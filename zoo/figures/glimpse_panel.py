@@ -29,7 +29,7 @@ class Looks(Protocol):
 
 
 class Path(Looks, Protocol):
-    """An agent's path over one image, as the recognition task describes it."""
+    """An agent's path over one image, as its task describes it."""
 
     @property
     def label(self) -> str | None:
@@ -45,7 +45,7 @@ class Path(Looks, Protocol):
 
 
 class Fall(Looks, Protocol):
-    """How an agent followed one ball, as the tracking task describes it; its image holds all moments."""
+    """How an agent followed one ball, as its task describes it; its image holds all moments."""
 
     @property
     def caught(self) -> bool:

@@ -42,7 +42,7 @@ _LEGEND = "rows: queries, columns: keys"
 
 
 class Heads(Protocol):
-    """One kind of attention in one sentence, as the translation task describes it."""
+    """One kind of attention in one sentence, as its task describes it."""
 
     @property
     def weights(self) -> Any:

@@ -11,6 +11,7 @@ from zoo.core.problems import unknown
 
 Better = Literal["max", "min"]
 Role = Literal["quality", "support", "attention", "detail"]
+MOST_DIGITS = 9
 
 
 @dataclass(frozen=True)
@@ -49,8 +50,8 @@ class Measure:
         for name, values in allowed.items():
             if (value := getattr(self, name)) not in values:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, values))}, got {value!r}")
-        if self.digits < 0:
-            raise ValueError(f"digits must be at least 0, got {self.digits}")
+        if not 0 <= self.digits <= MOST_DIGITS:
+            raise ValueError(f"digits must be from 0 to {MOST_DIGITS}, got {self.digits}")
         higher = self.metric.higher_is_better
         if higher is not None and self.better != ("max" if higher else "min"):
             raise ValueError(
@@ -62,10 +63,10 @@ class Measure:
 
 @dataclass(frozen=True)
 class Control:
-    """What answers without the part of a model that is studied, beside which the model's scores stand.
+    """An answer without the part of a model that is studied; the model's scores are compared with its scores.
 
     Attributes:
-        said: what answers, for tables.
+        said: what gives the answer, for tables.
         of_model: whether every model has its own, such as its captions of other images.
         metrics: the name in results.json of each metric that the control has; those that are not named are
             `<control>_<metric>`.
@@ -86,11 +87,11 @@ class MetricRecord:
         role: see there.
         headline: whether it is the one number of the run.
         items: see there.
-        per_token: whether it counts tokens, so that another vocabulary makes another question of it.
+        per_token: whether it counts tokens, so that runs with other vocabularies do not compare.
     """
 
     better: Better | None = None
-    digits: Annotated[int, Interval(ge=0, le=9)] | None = None
+    digits: Annotated[int, Interval(ge=0, le=MOST_DIGITS)] | None = None
     role: Role = "detail"
     headline: bool = False
     items: str = ""

@@ -207,7 +207,6 @@ class ABCNN(nn.Module):
             for size in [embedding_size] + [filters] * (layers - 1)
         )
         self.dropout = nn.Dropout(dropout)
-        self.features = features
         self.output = Linear(2 * (layers + 1) + features, len(spec.label().classes))
 
     def forward(self, left: Padded, right: Padded, features: Tensor | None = None) -> Matched:

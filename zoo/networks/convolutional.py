@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from typing import cast
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
-from zoo.core.batch import Padded
+from zoo.core.batch import Padded, real_positions
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear
 from zoo.networks.checks import check_dropouts, check_sizes
@@ -17,26 +17,6 @@ from zoo.networks.lstm_attention import Classified
 from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
-
-
-class SentenceVector(nn.Module):
-    """The query of attention over features: the last state of a recurrent network that reads the words.
-
-    Args:
-        recurrent: `GRU` or `LSTM`, completed here.
-        embedding_size: E.
-        hidden_size: F, of both directions together: as many as there are filters.
-    """
-
-    def __init__(self, *, recurrent: RecurrentLayer, embedding_size: int, hidden_size: int) -> None:
-        super().__init__()
-        sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, 0)
-        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
-
-    def forward(self, embedded: Tensor, lengths: Tensor) -> Tensor:
-        """`(B, T, E)` to `(B, F)`."""
-        last: Tensor = self.encoder(embedded, lengths)[1]
-        return last
 
 
 class ConvolutionalText(nn.Module):
@@ -48,7 +28,8 @@ class ConvolutionalText(nn.Module):
     Args:
         spec: the text, and the classes.
         pooling: how the features `c_i` of a width become one vector, completed here.
-        sentence_vector: what attention asks with, completed here; None: a pooling that asks nothing.
+        recurrent: `GRU` or `LSTM`, completed here; its last state, in both directions, is the query of
+            attention over features. None for a pooling without a query.
         embedding_size: E.
         filters: F, of each width.
         widths: words that a filter sees.
@@ -65,7 +46,7 @@ class ConvolutionalText(nn.Module):
         *,
         spec: DataSpec,
         pooling: Callable[..., Pooling],
-        sentence_vector: Callable[..., SentenceVector] | None = None,
+        recurrent: RecurrentLayer | None = None,
         embedding_size: int,
         filters: int,
         widths: Sequence[int],
@@ -84,9 +65,8 @@ class ConvolutionalText(nn.Module):
         )
         longest = text.maximum_length + max(widths) - 1
         self.pooling = nn.ModuleList(pooling(size=filters, longest=longest) for _ in widths)
-        self.sentence_vector = sentence_vector and sentence_vector(
-            embedding_size=embedding_size, hidden_size=filters
-        )
+        sizes = recurrent and Sizes(recurrent, embedding_size, filters, 1, 0.0, text.maximum_length)
+        self.sentence_vector = sizes and Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
         self.embedding_dropout, self.dropout = nn.Dropout(embedding_dropout), nn.Dropout(dropout)
         pooled = sum(cast(Pooling, part).feature_size for part in self.pooling)
         self.output = Linear(pooled, len(spec.label().classes))
@@ -95,12 +75,12 @@ class ConvolutionalText(nn.Module):
         """Classifies texts `(B, T)`."""
         embedded = self.embedding_dropout(self.embed(text.ids))
         embedded = torch.where(text.keep_mask.unsqueeze(-1), embedded, 0)
-        query = self.sentence_vector and self.sentence_vector(embedded, text.lengths)
+        query = self.sentence_vector and self.sentence_vector(embedded, text.lengths)[1]
         columns, read = embedded.mT, []
         for convolution, pooling in zip(self.filters, self.pooling, strict=True):
             features = convolution(columns).relu().mT
-            position = torch.arange(features.shape[1], device=features.device)
-            keep_mask = position < (text.lengths + cast(nn.Conv1d, convolution).kernel_size[0] - 1)[:, None]
+            size = features.shape[1]  # T + w - 1: every text has w - 1 more features than words
+            keep_mask = real_positions(text.lengths + size - text.ids.shape[1], size)
             last = features.new_zeros(len(features), features.shape[-1]) if query is None else query
             read.append(pooling(features, keep_mask, last, query))
         readings = tuple(pooled.reading for pooled in read if pooled.reading is not None)

@@ -7,39 +7,16 @@ H hidden size.
 from collections.abc import Callable
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from zoo.core.batch import Documents
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear
 from zoo.networks.checks import check_dropouts, check_sizes
-from zoo.networks.lstm_attention import Classified
-from zoo.networks.pooling import Pooled, Pooling
+from zoo.networks.lstm_attention import Classified, PooledEncoder
+from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
-from zoo.networks.seq2seq import Encoder, Sizes
-
-
-class Level(nn.Module):
-    """Reads sequences in both directions and pools the states: words of sentences, or sentences of documents.
-
-    Args:
-        sizes: of the recurrent layers.
-        pooling: how the states become one vector, completed here.
-        input_size: features of each input.
-    """
-
-    def __init__(self, *, sizes: Sizes, pooling: Callable[..., Pooling], input_size: int) -> None:
-        super().__init__()
-        sizes = sizes._replace(embedding_size=input_size)
-        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
-        self.pooling = pooling(size=sizes.hidden_size, longest=sizes.longest)
-
-    def forward(self, inputs: Tensor, lengths: Tensor) -> Pooled:
-        """Sequences `(N, T, E)` of these lengths `(N,)` to vectors `(N, F)`."""
-        states, last = self.encoder(inputs, lengths)
-        keep_mask = torch.arange(inputs.shape[1], device=inputs.device) < lengths[:, None]
-        pooled: Pooled = self.pooling(states, keep_mask, last)
-        return pooled
+from zoo.networks.seq2seq import Sizes
 
 
 class HierarchicalAttention(nn.Module):
@@ -79,14 +56,11 @@ class HierarchicalAttention(nn.Module):
         text = spec.text("text")
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, text.maximum_length)
-        self.words = Level(sizes=sizes, pooling=word_pooling, input_size=embedding_size)
-        self.sentences = Level(
-            sizes=sizes._replace(longest=text.maximum_sentences),
-            pooling=sentence_pooling,
-            input_size=self.words.pooling.feature_size,
-        )
+        self.words = PooledEncoder(sizes=sizes, pooling=word_pooling)
+        sizes = sizes._replace(embedding_size=self.words.feature_size, longest=text.maximum_sentences)
+        self.sentences = PooledEncoder(sizes=sizes, pooling=sentence_pooling)
         self.dropout = nn.Dropout(dropout)
-        self.output = Linear(self.sentences.pooling.feature_size, len(spec.label().classes))
+        self.output = Linear(self.sentences.feature_size, len(spec.label().classes))
 
     def forward(self, documents: Documents) -> Classified:
         """Classifies documents."""

@@ -11,11 +11,11 @@ from typing import NamedTuple
 
 from torch import Tensor, nn
 
-from zoo.core.batch import Padded
+from zoo.core.batch import Padded, real_positions
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear
 from zoo.networks.checks import check_dropouts, check_sizes
-from zoo.networks.pooling import Pooling, Reading
+from zoo.networks.pooling import Pooled, Pooling, Reading
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
 
@@ -30,6 +30,30 @@ class Classified(NamedTuple):
 
     logits: Tensor
     readings: tuple[Reading, ...] = ()
+
+
+class PooledEncoder(nn.Module):
+    """Reads sequences in both directions and pools the states into one vector each.
+
+    Args:
+        sizes: of the recurrent layers.
+        pooling: how the states become one vector, completed here.
+
+    Attributes:
+        feature_size: F.
+    """
+
+    def __init__(self, *, sizes: Sizes, pooling: Callable[..., Pooling]) -> None:
+        super().__init__()
+        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
+        self.pooling = pooling(size=sizes.hidden_size, longest=sizes.longest)
+        self.feature_size = self.pooling.feature_size
+
+    def forward(self, inputs: Tensor, lengths: Tensor) -> Pooled:
+        """Sequences `(N, T, E)` of these lengths `(N,)` to vectors `(N, F)`."""
+        states, last = self.encoder(inputs, lengths)
+        pooled: Pooled = self.pooling(states, real_positions(lengths, inputs.shape[1]), last)
+        return pooled
 
 
 class LSTMAttention(nn.Module):
@@ -66,13 +90,11 @@ class LSTMAttention(nn.Module):
         text = spec.text("text")
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, text.maximum_length)
-        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
-        self.pooling = pooling(size=hidden_size, longest=text.maximum_length)
+        self.words = PooledEncoder(sizes=sizes, pooling=pooling)
         self.dropout = nn.Dropout(dropout)
-        self.output = Linear(self.pooling.feature_size, len(spec.label().classes))
+        self.output = Linear(self.words.feature_size, len(spec.label().classes))
 
     def forward(self, text: Padded) -> Classified:
         """Classifies texts `(B, T)`."""
-        states, last = self.encoder(self.dropout(self.embed(text.ids)), text.lengths)
-        vector, reading = self.pooling(states, text.keep_mask, last)
+        vector, reading = self.words(self.dropout(self.embed(text.ids)), text.lengths)
         return Classified(self.output(self.dropout(vector)), () if reading is None else (reading,))

@@ -51,10 +51,10 @@ class Task(pl.LightningModule, ABC):
         unit: what its speed is shown in: a key of its batches' `throughput_counts`.
         predictor: what uses a trained model; None where nothing does.
         metrics: all that it may measure, in the order of published tables.
-        controls: what may stand beside its scores, by the name that `control_scores` begins with.
+        controls: answers without the model, by the prefix that their scores have in `control_scores`.
         rules: for the configuration check: what its parts ask of each other.
-        telling: the metrics that are watched during training, the first one first; the first also replaces a
-            monitor that never changes.
+        telling: names of the metrics that progress shows, in the order of `Measure.watched`; the first one is
+            proposed in place of a monitor that never changes.
         scores: the metrics of each split.
         terms: the newest training step's loss and its terms by name, without gradients.
         predictions: by split, one mapping for each item with its number as `id`; in the data's order at the
@@ -76,7 +76,7 @@ class Task(pl.LightningModule, ABC):
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __init_subclass__(cls, *, abstract: bool = False, **named: Any) -> None:
-        """Refuses a task whose results could not be read without knowing it.
+        """Refuses a task whose results.json would not say how to read its metrics.
 
         Args:
             abstract: whether its subclasses are the tasks.
