@@ -55,6 +55,9 @@ NEEDS |= {
 }
 NEEDS["selection/of/captioning_hard"] = CAPTIONS
 NEEDS["model/encoder/resnet"] = [*CAPTIONS, "model.encoder.depth=50"]  # the smaller one
+TEXTS = ("needle", "mr", "subj", "cr", "mpqa", "trec", "sst2", "sst5")
+NEEDS |= {f"data/{name}": ["model=lstm_attention"] for name in TEXTS}
+NEEDS |= {f"data/{name}": ["model=hierarchical"] for name in ("needle_documents",)}
 NEEDS |= {f"policy/{name}": ["model=ram"] for name in ("learned", "random", "center")}
 NEEDS |= {
     f"model/{part}/{name}": ["model=transformer"]
