@@ -1,23 +1,32 @@
 """Curves: the given numbers under the given names."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from matplotlib.figure import Figure
 
-from zoo.figures import bleu_by_length, learning_curve, png
+from zoo.figures import learning_curve, png, score_by_length
+
+WORDS: Any = {
+    "score": "bleu",
+    "length": "source words",
+    "items": "sentences",
+    "title": "bleu by source words",
+}
 
 
 def legend(figure: Figure) -> list[str]:
     return [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
 
 
-def test_bleu_by_length_shows_scores_and_how_many_sentences_they_rest_on() -> None:
-    figure = bleu_by_length(
+def test_a_score_by_length_shows_how_many_sentences_they_rest_on() -> None:
+    figure = score_by_length(
         {
             "attention": ([5.5, 15.0, 24.0], [30.0, 29.0, 27.0], [10, 40, 3]),
             "$none": ([5.5, 15.0, 24.0], [28.0, 20.0, 9.0], [10, 40, 3]),
-        }
+        },
+        **WORDS,
     )
     scores, sentences = figure.axes
     assert [list(line.get_ydata()) for line in scores.lines] == [[30.0, 29.0, 27.0], [28.0, 20.0, 9.0]]
@@ -25,8 +34,8 @@ def test_bleu_by_length_shows_scores_and_how_many_sentences_they_rest_on() -> No
     assert [bar.get_height() for bar in sentences.patches] == [10, 40, 3]
     assert [bar.get_x() + bar.get_width() / 2 for bar in sentences.patches] == [5.5, 15.0, 24.0]
     assert legend(figure) == ["attention", "$none"]
-    assert (scores.get_ylabel(), sentences.get_ylabel()) == ("BLEU", "sentences")
-    assert "source length" in scores.get_xlabel()
+    assert (scores.get_ylabel(), sentences.get_ylabel()) == ("bleu", "sentences")
+    assert (scores.get_xlabel(), scores.get_title()) == ("source words", "bleu by source words")
     assert png(figure).startswith(b"\x89PNG")
 
 
@@ -42,7 +51,7 @@ def test_a_learning_curve_shows_its_values() -> None:
 
 def test_curves_stand_on_zero_in_front_of_bars_that_do_not_overlap() -> None:
     curve = ([24.0, 5.5, 7.0], [30.0, 29.0, 27.0], [10, 40, 3])
-    scores, sentences = bleu_by_length({"a": curve, "b": curve}).axes
+    scores, sentences = score_by_length({"a": curve, "b": curve}, **WORDS).axes
     assert scores.get_ylim()[0] == 0
     assert scores.get_zorder() > sentences.get_zorder()
     bars = sorted((bar.get_x(), bar.get_x() + bar.get_width()) for bar in sentences.patches)
@@ -63,8 +72,8 @@ def test_dollars_are_only_signs() -> None:
 
 
 def test_one_point_and_none() -> None:
-    assert png(bleu_by_length({"one": ([7.0], [12.0], [2])})).startswith(b"\x89PNG")
-    assert png(bleu_by_length({})).startswith(b"\x89PNG")
+    assert png(score_by_length({"one": ([7.0], [12.0], [2])}, **WORDS)).startswith(b"\x89PNG")
+    assert png(score_by_length({}, **WORDS)).startswith(b"\x89PNG")
     assert png(learning_curve({"empty": ([], [])}, metric="loss")).startswith(b"\x89PNG")
 
 
@@ -77,4 +86,4 @@ def test_curves_whose_parts_differ_are_named() -> None:
     with pytest.raises(ValueError, match="curve 'x' has 2 steps and 1 values"):
         learning_curve({"x": ([1, 2], [0.5])}, metric="loss")
     with pytest.raises(ValueError, match="curve 'x' has 2 centres, 2 values and 1 counts"):
-        bleu_by_length({"x": ([1, 2], [0.5, 0.6], [3])})
+        score_by_length({"x": ([1, 2], [0.5, 0.6], [3])}, **WORDS)

@@ -182,7 +182,7 @@ def learned(name: str, seed: int, *overrides: str, cores: int = 2) -> dict[str, 
 def test_recipes_as_they_stand_are_drawn_by_length_and_time(monkeypatch: pytest.MonkeyPatch) -> None:
     """Minutes are those of one machine."""
     lengths, curves = MagicMock(), MagicMock()
-    monkeypatch.setattr(drawings, "draw_bleu_by_length", lengths)
+    monkeypatch.setattr(drawings, "draw_score_by_length", lengths)
     monkeypatch.setattr(drawings, "draw_learning_curve", curves)
     rows = [
         learned("a", 1),
@@ -198,6 +198,8 @@ def test_recipes_as_they_stand_are_drawn_by_length_and_time(monkeypatch: pytest.
     assert curves.call_args.args == (minutes,)
     assert drawings.by_length(runs) is lengths.return_value
     assert lengths.call_args.args[0]["a, 3 seeds"] == ([3.0], [pytest.approx(60.0)], [1.0])
+    said = {"score": "bleu", "length": "source words", "items": "sentences"}
+    assert lengths.call_args.kwargs == said | {"title": "toy: bleu by source words"}
     assert drawings.by_length(runs[-1:]) is drawings.learning_curves(runs[-1:]) is None
 
 

@@ -19,9 +19,11 @@ from zoo.tasks.translation.task import TranslationTask
         ({}, r"Odd\.metrics must have a Measure with headline=True"),
         ({"oddness": Measure(MeanMetric, better="min")}, "headline=True"),
         ({"oddness": MeanMetric}, r"Odd\.metrics\['oddness'\] must be a Measure"),
+        ([], r"Odd\.metrics must map names to Measures, got \[\]"),
+        ({"oddness": Measure(MeanMetric, better="min", headline=True)}, r"Odd does not say its batch_type"),
     ],
 )
-def test_a_task_whose_results_could_not_be_read_is_refused(declared: dict[str, Any], said: str) -> None:
+def test_a_task_whose_results_could_not_be_read_is_refused(declared: Any, said: str) -> None:
     with pytest.raises(TypeError, match=said):
         type("Odd", (Task,), {"metrics": declared})
 
@@ -51,7 +53,7 @@ def test_a_monitor_that_nothing_declares_has_no_mode(monitor: str) -> None:
 
 def test_a_monitor_has_the_mode_that_its_task_declares() -> None:
     assert [TranslationTask.mode_of(f"val/{name}") for name in ("bleu", "tf_loss")] == ["max", "min"]
-    with pytest.raises(ValueError, match=r"val/bleo is measured by no validation; did you mean val/bleu\?"):
+    with pytest.raises(ValueError, match=r"val/bleo is not measured: .*; did you mean val/bleu\?"):
         TranslationTask.mode_of("val/bleo")
 
 
@@ -77,6 +79,16 @@ def test_a_control_names_its_metrics() -> None:
         "uniform": {"pointing_accuracy": "pointing_uniform"},
         "constant": {"cider_d": "constant_cider_d"},
     }
+
+
+def test_a_score_of_items_is_a_declaration() -> None:
+    with pytest.raises(TypeError, match=r"items must be an ItemScore.*got 'bleu'"):
+        Measure(Bleu, better="max", items="bleu")  # type: ignore[arg-type]
+
+
+def test_a_metric_that_is_absent_has_no_mode() -> None:
+    with pytest.raises(ValueError, match="val/bleu is not measured: there is no text"):
+        TranslationTask.mode_of("val/bleu", {"bleu": "there is no text"})
 
 
 @pytest.mark.parametrize(

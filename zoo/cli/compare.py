@@ -31,7 +31,7 @@ def compare(
     seed: Annotated[int, typer.Option(min=0, help="Of the draw.")] = 12345,
     language: Annotated[
         str | None,
-        typer.Option(help="Of the target text, for bleu and bleu_tok_lc; default: as the runs were scored."),
+        typer.Option(help="Of the text, for scores that depend on it; default: as the runs were scored."),
     ] = None,
     markdown: Annotated[Path | None, typer.Option(**_FILE, help="Write the table as Markdown.")] = None,
     png: Annotated[
@@ -50,11 +50,6 @@ def compare(
     (Koehn 2004), and a t-test over seeds.
     """
     with clear_errors():
-        if language and metric and not {"bleu", "bleu_tok_lc"} & set(metric):
-            raise ValueError(
-                "--language changes bleu and bleu_tok_lc alone: leave it out, or give --metric bleu"
-            )
-
         from zoo.core.files import write_where_asked
         from zoo.reports.comparison import table
         from zoo.reports.comparison.comparison import Question

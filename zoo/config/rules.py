@@ -14,7 +14,7 @@ from zoo.config.allowed import is_own, locate
 from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_begin
 from zoo.config.instantiate import instantiate
 from zoo.config.values import TARGET, annotations, shown, takes_path
-from zoo.core.problems import ConfigError, Problem, joined, unknown
+from zoo.core.problems import ConfigError, Problem, joined
 from zoo.loggers.metrics_file import MetricsFile
 from zoo.networks.encoders import PublishedEncoder
 from zoo.networks.positions import Learned
@@ -131,14 +131,10 @@ def monitor_is_measured(config: Config, given: Collection[str]) -> Iterator[Prob
         absent = task.absent_metrics(configured(config, given))
     except ConfigError:  # which is said where the whole is put together
         return
-    monitor = config["task"]["monitor"]
-    allowed = [f"val/{name}" for name, one in task.metrics.items() if one.better and name not in absent]
-    if monitor not in allowed:
-        stage, _, metric = monitor.partition("/")
-        known = stage == "val" and metric in task.metrics
-        nothing = "neither high nor low values are better" if known else "there is no such metric"
-        reason = absent.get(metric, nothing)
-        yield Problem("task.monitor", f"{monitor} is not measured: {reason}{unknown(monitor, allowed)}")
+    try:
+        task.mode_of(config["task"]["monitor"], absent)
+    except ValueError as error:
+        yield Problem("task.monitor", str(error))
 
 
 def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Iterator[Problem]:

@@ -3,7 +3,7 @@
 from zoo.figures.alignments import alignment, alignment_sheet
 from zoo.figures.captions import Captioned, caption_sheet, captioned
 from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_against_cost
-from zoo.figures.curves import bleu_by_length, learning_curve
+from zoo.figures.curves import learning_curve, score_by_length
 from zoo.figures.glimpses import game_sheet, glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
 from zoo.figures.locations import location_histogram
@@ -15,7 +15,6 @@ __all__ = [
     "Panel",
     "alignment",
     "alignment_sheet",
-    "bleu_by_length",
     "caption_sheet",
     "captioned",
     "game_sheet",
@@ -29,5 +28,6 @@ __all__ = [
     "png",
     "quality_against_cost",
     "render",
+    "score_by_length",
     "side_by_side",
 ]

@@ -13,28 +13,30 @@ _MARKERS = "osD^vPX*"  # they tell curves apart without colours
 _LABEL_COLUMNS = 40
 
 LengthCurve = tuple[Sequence[float], Sequence[float], Sequence[int]]
-"""Mean length, score and number of sentences of each group."""
+"""Mean length, score and number of items of each group."""
 
 Curve = tuple[Sequence[float], Sequence[float]]
 """Steps and values."""
 
 
-def bleu_by_length(
-    curves: Mapping[str, LengthCurve], *, title: str = "BLEU by source length", unit: str = "words"
+def score_by_length(
+    curves: Mapping[str, LengthCurve], *, score: str, length: str, items: str, title: str
 ) -> Figure:
-    """Draws the BLEU of translations by the length of their sources, as figure 2 of Bahdanau et al. 2015.
+    """Draws a score by the length of the input, as figure 2 of Bahdanau et al. 2015 has BLEU by words.
 
     Args:
-        curves: by label, what `zoo.metrics.bleu_by_length` returns; bars show the number of sentences.
+        curves: by label, what `zoo.metrics.bleu_by_length` returns; bars show the number of items.
+        score: its name, on the vertical axis.
+        length: what the horizontal axis counts.
+        items: the name of what is counted by the bars.
         title: stands above.
-        unit: of the lengths.
 
     Raises:
         ValueError: a curve's parts differ in length.
     """
-    figure, axes = _figure(title, f"source length ({unit})", "BLEU")
+    figure, axes = _figure(title, length, score)
     behind = axes.twinx()
-    behind.set_ylabel("sentences", color="0.6")
+    behind.set_ylabel(items, color="0.6", **text_style())
     behind.tick_params(colors="0.6")
     behind.spines["top"].set_visible(False)
     axes.set_zorder(behind.get_zorder() + 1)

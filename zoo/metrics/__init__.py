@@ -4,6 +4,8 @@ from zoo.metrics.alignment import AlignmentAccuracy, AlignmentEntropy, Alignment
 from zoo.metrics.bleu_tokens import bleu_tokenizer, signed_language
 from zoo.metrics.by_length import bleu_by_length, bleu_by_source_words
 from zoo.metrics.captions import (
+    CAPTION_ITEMS,
+    CAPTION_MATCH_ITEMS,
     CaptionBleu,
     CaptionMatch,
     CaptionScore,
@@ -15,12 +17,16 @@ from zoo.metrics.captions import (
 from zoo.metrics.catch import CatchRate, StandardError
 from zoo.metrics.constant_caption import constant_caption
 from zoo.metrics.coverage import Coverage, NameCoverage, NumberCoverage, coverage_metrics
-from zoo.metrics.error import Error, WrongAnswers
-from zoo.metrics.item_scores import ITEM_SCORES
+from zoo.metrics.error import WRONG_ITEMS, Error, WrongAnswers
+from zoo.metrics.item_scores import ITEM_SCORES, ItemScore, MeanOverItems, SummedScore
 from zoo.metrics.measure import Control, Measure
 from zoo.metrics.perplexity import Perplexity
 from zoo.metrics.pointing import Pointing
 from zoo.metrics.text import (
+    BLEU_ITEMS,
+    BLEU_TOK_LC_ITEMS,
+    CHRF_ITEMS,
+    MATCH_ITEMS,
     Bleu,
     Chrf,
     CorpusScore,
@@ -30,7 +36,14 @@ from zoo.metrics.text import (
 )
 
 __all__ = [
+    "BLEU_ITEMS",
+    "BLEU_TOK_LC_ITEMS",
+    "CAPTION_ITEMS",
+    "CAPTION_MATCH_ITEMS",
+    "CHRF_ITEMS",
     "ITEM_SCORES",
+    "MATCH_ITEMS",
+    "WRONG_ITEMS",
     "AlignmentAccuracy",
     "AlignmentEntropy",
     "AlignmentSharpness",
@@ -46,6 +59,8 @@ __all__ = [
     "Coverage",
     "Error",
     "ExactMatch",
+    "ItemScore",
+    "MeanOverItems",
     "Measure",
     "NameCoverage",
     "NumberCoverage",
@@ -53,6 +68,7 @@ __all__ = [
     "Pointing",
     "RougeL",
     "StandardError",
+    "SummedScore",
     "TokenizedLowercasedBleu",
     "WrongAnswers",
     "bleu_by_length",

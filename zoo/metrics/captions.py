@@ -8,8 +8,8 @@ import json
 import math
 from abc import abstractmethod
 from collections import Counter
-from collections.abc import Sequence
-from functools import lru_cache, reduce
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial, reduce
 from operator import or_
 
 import torch
@@ -19,6 +19,7 @@ from torchmetrics.utilities import dim_zero_cat
 
 from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens, ngram_counts
 from zoo.metrics.cider import SIGMA, CiderReferences
+from zoo.metrics.item_scores import UNIT, ItemScore
 from zoo.metrics.text import ExactMatch, References, check_references, score_here
 
 _VERSION = 1
@@ -26,9 +27,6 @@ _VERSION = 1
 
 _SIGNED = f"tok:coco|case:lc|version:{_VERSION}"
 """The end of every signature."""
-
-_UNIT = 2**32
-"""Sums of scores are kept as whole numbers of 1 / 2^32: exact, so in any order the same, on any device."""
 
 _BETA = 1.2
 """How much more recall counts than precision in ROUGE-L."""
@@ -152,13 +150,13 @@ class RougeL(CaptionScore):
         """For each image its F, in units of 2^-32, and 1; see `CaptionScore`."""
         check_references(predictions, references)
         return [
-            [round(_rouge_l(prediction, alternatives) * _UNIT), 1]
+            [round(_rouge_l(prediction, alternatives) * UNIT), 1]
             for prediction, alternatives in zip(predictions, references, strict=True)
         ]
 
     def score(self, sums: Sequence[int]) -> float:
         """The mean, 0 to 100, of summed statistics."""
-        return 100 * sums[0] / _UNIT / sums[1]
+        return 100 * sums[0] / UNIT / sums[1]
 
 
 class CiderD(Metric):
@@ -215,11 +213,11 @@ class CiderD(Metric):
         # drawn anew: so the score is a mean over images, and resampling needs no more than these.
         check_references(predictions, references)
         whole = _cider_references(tuple(map(tuple, references)))
-        return [[round(score * _UNIT), 1] for score in whole.scores(predictions)]
+        return [[round(score * UNIT), 1] for score in whole.scores(predictions)]
 
     def score(self, sums: Sequence[int]) -> float:
         """The mean, 0 to 10, of summed statistics."""
-        return sums[0] / _UNIT / sums[1]
+        return sums[0] / UNIT / sums[1]
 
 
 class CaptionMatch(ExactMatch):
@@ -229,13 +227,22 @@ class CaptionMatch(ExactMatch):
         return " ".join(caption_tokens(text))
 
 
+_METRICS: dict[str, Callable[[], CaptionScore | CiderD]] = {
+    name: make
+    for order in range(1, MAX_ORDER + 1)
+    for name, make in (
+        (f"bleu_{order}", partial(CaptionBleu, order)),
+        (f"bleu_{order}_nobp", partial(CaptionBleu, order, brevity_penalty=False)),
+    )
+} | {"rouge_l": RougeL, "cider_d": CiderD}
+
+CAPTION_ITEMS = {name: ItemScore(name, make) for name, make in _METRICS.items()}
+CAPTION_MATCH_ITEMS = ItemScore("caption_match", CaptionMatch)
+
+
 def caption_metrics() -> dict[str, CaptionScore | CiderD]:
     """The metrics of generated captions, by the names they are logged under."""
-    metrics: dict[str, CaptionScore | CiderD] = {}
-    for order in range(1, MAX_ORDER + 1):
-        metrics[f"bleu_{order}"] = CaptionBleu(order)
-        metrics[f"bleu_{order}_nobp"] = CaptionBleu(order, brevity_penalty=False)
-    return metrics | {"rouge_l": RougeL(), "cider_d": CiderD()}
+    return {name: make() for name, make in _METRICS.items()}
 
 
 def caption_scores(who: str, texts: Sequence[str], references: References) -> dict[str, float]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from torchmetrics import MeanMetric
 
+from zoo.metrics.item_scores import ItemScore
 from zoo.metrics.text import ExactMatch
 
 
@@ -21,3 +22,6 @@ class WrongAnswers(ExactMatch):
     def score(self, sums: Sequence[int]) -> float:
         """The share, 0 to 1, of summed statistics."""
         return 1 - super().score(sums)
+
+
+WRONG_ITEMS = ItemScore("wrong_answers", WrongAnswers)

@@ -8,6 +8,7 @@ from annotated_types import Interval
 from torchmetrics import Metric
 
 from zoo.core.problems import unknown
+from zoo.metrics.item_scores import ItemScore
 
 Better = Literal["max", "min"]
 Role = Literal["quality", "support", "attention", "detail"]
@@ -27,8 +28,7 @@ class Measure:
         headline: whether it may stand for a whole run; the first such metric that a run measured does.
         beside: published tables show it only beside this headline; None: beside any.
         watched: its place among the few that are shown during training, from 1; 0: it is not among them.
-        items: the name in `ITEM_SCORES` of what scores single items, for the paired bootstrap; empty where
-            predictions do not give it.
+        items: how it follows from single predictions, for the paired bootstrap; None where it does not.
     """
 
     metric: type[Metric]
@@ -38,14 +38,17 @@ class Measure:
     headline: bool = field(default=False, kw_only=True)
     beside: str | None = field(default=None, kw_only=True)
     watched: int = field(default=0, kw_only=True)
-    items: str = field(default="", kw_only=True)
+    items: ItemScore | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         """Refuses what no report could read, and a direction that the metric's class contradicts.
 
         Raises:
+            TypeError: `items` is no `ItemScore`.
             ValueError: names the value, or the class.
         """
+        if not isinstance(self.items, ItemScore | None):
+            raise TypeError(f"items must be an ItemScore of zoo.metrics.item_scores, got {self.items!r}")
         allowed: dict[str, tuple[Any, ...]] = {"better": (*get_args(Better), None), "role": get_args(Role)}
         for name, values in allowed.items():
             if (value := getattr(self, name)) not in values:
@@ -82,11 +85,11 @@ class MetricRecord:
     """What results.json says of a metric.
 
     Attributes:
-        better: see `Measure`, as for digits, role and items.
+        better: see `Measure`, as for digits and role.
         digits: see there; None where nobody declared it.
         role: see there.
         headline: whether it is the one number of the run.
-        items: see there.
+        items: the name of the `ItemScore`; empty where there is none.
         per_token: whether it counts tokens, so that runs with other vocabularies do not compare.
     """
 
@@ -130,7 +133,7 @@ def metric_records(metrics: Mapping[str, Measure], measured: Collection[str]) ->
                 digits=one.digits,
                 role=one.role if shown else "detail",
                 headline=name == headline,
-                items=one.items,
+                items=one.items.name if one.items else "",
                 per_token=getattr(one.metric, "per_token", False),
             )
     return records
@@ -147,25 +150,22 @@ def control_records(controls: Mapping[str, Control], measured: Collection[str]) 
     return records
 
 
-def mode_of(metrics: Mapping[str, Measure], logged: str) -> Better:
+def mode_of(metrics: Mapping[str, Measure], logged: str, absent: Mapping[str, str]) -> Better:
     """Which value of a metric is the best, as checkpoints and schedules call it.
 
     Args:
         metrics: what the task declares.
         logged: such as `val/bleu`.
+        absent: those of the metrics that validations do not have, with the reason.
 
     Raises:
-        ValueError: nothing declares it, or neither side of it is better.
+        ValueError: no validation measures it, or neither side of it is better.
     """
-    name = logged.removeprefix("val/")
-    if name not in metrics or logged == name:
-        raise ValueError(f"{logged} is measured by no validation{unknown(logged, _monitors(metrics))}")
-    if (better := metrics[name].better) is None:
-        raise ValueError(
-            f"neither high nor low values of {logged} are better{unknown('', _monitors(metrics))}"
-        )
-    return better
-
-
-def _monitors(metrics: Mapping[str, Measure]) -> list[str]:
-    return [f"val/{name}" for name, one in metrics.items() if one.better]
+    measured = {name: one.better for name, one in metrics.items() if name not in absent}
+    allowed = {f"val/{name}": better for name, better in measured.items() if better}
+    if logged in allowed:
+        return allowed[logged]
+    stage, _, name = logged.partition("/")
+    known = stage == "val" and name in metrics
+    reason = "neither high nor low values are better" if known else "there is no such metric"
+    raise ValueError(f"{logged} is not measured: {absent.get(name, reason)}{unknown(logged, allowed)}")

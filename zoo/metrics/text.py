@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from importlib.metadata import version
 from itertools import zip_longest
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from sacrebleu.metrics.bleu import BLEU, MAX_NGRAM_ORDER
@@ -19,6 +19,7 @@ from torchmetrics import Metric
 
 from zoo.core.text import check_language
 from zoo.metrics.bleu_tokens import bleu_tokenizer, is_cut_at_blanks
+from zoo.metrics.item_scores import ItemScore, SummedScore
 
 References = Sequence[Sequence[str]]
 """For each sentence one reference or more."""
@@ -38,16 +39,6 @@ def check_references(predictions: Sequence[str], references: References) -> None
             raise TypeError(f"references are lists of strings; number {number} is a string: {alternatives!r}")
         if not alternatives:
             raise ValueError(f"prediction {number} has no reference")
-
-
-class SummedScore(Protocol):
-    """A score of a corpus that follows from sums over its sentences."""
-
-    def sentence_statistics(self, predictions: Sequence[str], references: References) -> list[list[int]]:
-        """What each sentence adds to the sums."""
-
-    def score(self, sums: Sequence[int]) -> float:
-        """The score of the sums."""
 
 
 def score_here(metric: SummedScore, predictions: Sequence[str], references: References) -> float:
@@ -246,6 +237,12 @@ class ExactMatch(Metric):
     def _prepare(self, text: str) -> str:
         """What happens to predictions and references before they are compared."""
         return text
+
+
+BLEU_ITEMS = ItemScore("bleu", Bleu)
+BLEU_TOK_LC_ITEMS = ItemScore("bleu_tok_lc", TokenizedLowercasedBleu)
+CHRF_ITEMS = ItemScore("chrf", Chrf)
+MATCH_ITEMS = ItemScore("exact_match", ExactMatch)
 
 
 def text_metrics(language: str = "") -> dict[str, Metric]:

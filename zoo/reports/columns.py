@@ -26,6 +26,11 @@ class Column:
     better: Better | None = None
     scale: float = 1.0
 
+    @property
+    def higher_is_better(self) -> bool:
+        """Whether higher values are better; assumed where neither side was declared to be."""
+        return self.better != "min"
+
     def summary(self, runs: Iterable[Run]) -> Summary | None:
         """Of the runs that have it; None where none has."""
         known = [value for run in runs if (value := self.value(run)) is not None]
@@ -43,7 +48,7 @@ class Column:
         means = {one.mean for one in found if one}
         if self.better is None or len(means) < 2:
             return [False] * len(found)
-        wanted = max(means) if self.better == "max" else min(means)
+        wanted = max(means) if self.higher_is_better else min(means)
         return [one is not None and one.mean == wanted for one in found]
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from zoo.figures.curves import bleu_by_length as draw_bleu_by_length
 from zoo.figures.curves import learning_curve as draw_learning_curve
+from zoo.figures.curves import score_by_length as draw_score_by_length
 from zoo.reports.runs import Run
 from zoo.reports.tables import machines
 
@@ -17,29 +17,45 @@ def learning_curves(published: Sequence[Run]) -> Figure | None:
     """The monitored metric over minutes of training; None where there is nothing to draw."""
     curves, monitor = {}, ""
     for recipe, seeds in _recipes(published).items():
-        # Minutes on other machines, or on more of its cores, are other minutes.
+        # The same steps take other minutes on another machine, or with another number of cores.
         alike = [run for run in seeds if machines([run]) == machines(seeds[:1])]
         learned = [curve for run in alike if (curve := run.results.get("learning_curve"))]
-        if learned:  # that of a run which was only tested may be gone
+        if learned:  # a run that only tested a checkpoint may have no curve
             curves[_named(recipe, len(learned))] = _mean_curve(learned)
             monitor = seeds[0].results["checkpoint"]["metric"]
     return draw_learning_curve(curves, metric=monitor, steps="minutes of wall time") if curves else None
 
 
 def by_length(published: Sequence[Run]) -> Figure | None:
-    """BLEU by the length of the source; None where there is nothing to draw."""
-    lengths, data = {}, ""
+    """A score by the length of the input; None where there is nothing to draw.
+
+    The details of a run say what there is, as `bleu_by_source_words`: `mean_length`, `bleu` and how many
+    `sentences`, of each group of like length. Of several such scores the first one is drawn.
+    """
+    name = next((name for run in published for name in run.results if _is_by_length(run.results[name])), None)
+    if name is None:
+        return None
+    score, _, length = name.partition("_by_")
+    curves, items, data = {}, "", ""
     for recipe, seeds in _recipes(published).items():
-        found = [by for run in seeds if (by := run.results.get("bleu_by_source_words"))]
-        if found:
-            mean = _mean([by["bleu"] for by in found])
-            lengths[_named(recipe, len(found))] = (found[0]["mean_length"], mean, found[0]["sentences"])
+        if found := [by for run in seeds if (by := run.results.get(name))]:
+            (items,) = found[0].keys() - {"mean_length", score}
+            mean = _mean([by[score] for by in found])
+            curves[_named(recipe, len(found))] = (found[0]["mean_length"], mean, found[0][items])
             data = seeds[0].results["data_set"]
-    return draw_bleu_by_length(lengths, title=f"{data}: BLEU by source length") if lengths else None
+    length = length.replace("_", " ")
+    title = f"{data}: {score} by {length}"
+    if not curves:
+        return None
+    return draw_score_by_length(curves, score=score, length=length, items=items, title=title)
+
+
+def _is_by_length(detail: object) -> bool:
+    return isinstance(detail, dict) and "mean_length" in detail
 
 
 def _recipes(published: Sequence[Run]) -> Mapping[str, list[Run]]:
-    """The runs for which nothing was typed beyond a recipe, by its name."""
+    """By each recipe's name, its runs for which nothing else was typed."""
     recipes: dict[str, list[Run]] = defaultdict(list)
     for run in published:
         if not run.overrides:
@@ -52,12 +68,12 @@ def _named(recipe: str, count: int) -> str:
 
 
 def _mean(rows: Sequence[Sequence[float]]) -> list[float]:
-    """Of each column."""
+    """The mean of each column."""
     return [statistics.fmean(column) for column in zip(*rows, strict=True)]
 
 
 def _mean_curve(seeds: Sequence[Mapping[str, Any]]) -> tuple[list[float], list[float]]:
-    """Minutes and value at the steps where all seeds were validated: one may have stopped sooner."""
+    """Mean minutes and mean value at each step at which every seed was validated; some train longer."""
     shared = set.intersection(*(set(seed["step"]) for seed in seeds))
     seconds, values = (
         _mean([[seed[kind][seed["step"].index(step)] for step in sorted(shared)] for seed in seeds])

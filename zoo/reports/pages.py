@@ -8,7 +8,7 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | summary | which runs | a row for each recipe |
 | matrix | a picture's name, which runs | mechanisms over data sets, drawn and as a table |
 | curves | a picture's name, which runs | draws learning curves of recipes; the text in the part stays |
-| lengths | a picture's name, which runs | draws BLEU by the source's length; the text in the part stays |
+| lengths | a picture's name, which runs | draws a score by the input's length; the text in the part stays |
 | beside | beginnings of sources, `;` between them | the numbers of results/anchors.yaml beside ours |
 | faults | | what was done to trainings, and what it cost |
 
@@ -145,7 +145,7 @@ def _matrix(published: Sequence[Run], picture: Path, page: Path) -> str:
                     ends = None if found.low is None or found.high is None else (found.low, found.high)
                     values = [value for run in of if (value := column.value(run)) is not None]
                     scores.append(Score(name, values, ends))
-            panels.append(Panel(f"{title}\n{metric}", scores, column.better == "max"))
+            panels.append(Panel(f"{title}\n{metric}", scores, column.higher_is_better))
     write_bytes(picture, png(side_by_side(panels)))
     path = os.path.relpath(picture, page.parent)
     return f"\n![{picture.stem}: mean, interval and seeds of each mechanism]({path})\n{matrix(published)}"

@@ -9,6 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from zoo.config.allowed import locate
 from zoo.core.aliases import with_current_names
 from zoo.core.reading import read_yaml
+from zoo.metrics.item_scores import ITEM_SCORES, ItemScore
 from zoo.metrics.measure import ControlRecord, MetricRecord, control_records, metric_records
 from zoo.tasks.task import Task
 
@@ -59,6 +60,26 @@ def _declared(results: Mapping[str, Any], path: Path) -> dict[str, Any]:
         "metrics": metric_records(task.metrics, measured),
         "controls": control_records(task.controls, measured),
     }
+
+
+def item_score(name: str, tasks: Iterable[object]) -> ItemScore | None:
+    """What scores single items, by its name in results.json; None where nothing declares it.
+
+    The modules of tasks declare scores, too. They are looked for by the rule for all that a file names: in
+    the zoo, and in packages that the user named.
+
+    Args:
+        name: of the score.
+        tasks: the tasks that results name.
+    """
+    for task in dict.fromkeys(tasks):
+        if name in ITEM_SCORES:
+            break
+        try:
+            locate(with_current_names({"_target_": task})["_target_"])
+        except (TypeError, ValueError, ImportError):  # another task may declare it
+            continue
+    return ITEM_SCORES.get(name)
 
 
 def merged(records: Iterable[Mapping[str, MetricRecord]]) -> dict[str, MetricRecord]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics.text import SummedScore
+from zoo.metrics import SummedScore
 
 _ROUNDING = 1e-9
 """Means over several runs may differ by this much and be the same."""

@@ -86,16 +86,19 @@ def read_split(path: Path, split: str) -> list[dict[str, Any]]:
 
 
 def require_same_items(
-    first: tuple[Path, Sequence[Mapping[str, Any]]], other: tuple[Path, Sequence[Mapping[str, Any]]]
+    first: tuple[Path, Sequence[Mapping[str, Any]]],
+    other: tuple[Path, Sequence[Mapping[str, Any]]],
+    together: str = "",
 ) -> None:
     """Refuses to compare what was predicted for other items.
 
     Args:
         first: a file and its items, in order of their id.
         other: another.
+        together: a further key that must have the same values; empty for none.
 
     Raises:
-        ValueError: ids, inputs or references differ; the message names the first difference.
+        ValueError: ids, inputs, references or that key differ; the message names the first difference.
     """
     files = f"{first[0]} and {other[0]} hold other test items"
     here, there = ({item["id"]: item for item in items} for _, items in (first, other))
@@ -104,7 +107,7 @@ def require_same_items(
             lacking = first[0] if number not in here else other[0]
             sizes = f"{len(here):,} and {len(there):,} of them"
             raise ValueError(f"{files} ({sizes}): {lacking} has none with id {number}")
-        for key in ("input", "references"):
+        for key in ("input", "references", *([together] if together else [])):
             ours, theirs = here[number][key], there[number][key]
             if ours != theirs:
                 raise ValueError(

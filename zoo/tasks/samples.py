@@ -1,4 +1,4 @@
-"""A few predictions beside their references."""
+"""A table of a few validation items: input, references and what the model predicts."""
 
 import os
 from pathlib import Path
@@ -11,21 +11,23 @@ from zoo.training.callbacks.fixed import fixed_predictions, require_few
 from zoo.training.callbacks.media import log_table
 
 _REFERENCES = 5
-"""The most references of an item that are shown; of a scene, dozens of captions may be true."""
+"""The most references that are shown of an item; the captions of a drawn scene have dozens."""
 
 
 class Samples(Callback):
-    """Shows the same few validation items with their predictions at every k-th validation.
+    """Shows the same few validation items with the model's predictions, at every k-th validation.
 
-    They are appended to samples.txt in the run's folder, and dashboards show them as the table `val/samples`.
+    Each time they are appended to the file samples.txt in the run's folder. Dashboards show them as the table
+    `val/samples`.
 
     Attributes:
-        given: the name of an item's input.
+        given: what an item's input is called, such as `source`.
 
     Args:
         folder: the run's folder.
-        every_n_validations: k.
-        shown: the number of items, from 1 to 8, by the name of its setting.
+        every_n_validations: k, at least 1.
+        shown: one argument, the number of items, from 1 to 8. Its name is that of the task's setting, such as
+            `sentences=4`, so that messages name the setting.
 
     Raises:
         ValueError: a number is out of range.
@@ -44,16 +46,16 @@ class Samples(Callback):
         self._loaded: dict[str, Any] | None = None
 
     def state_dict(self) -> dict[str, Any]:
-        """The number of validations so far, and the size of samples.txt in bytes."""
+        """The number of validations so far and the size of samples.txt in bytes, for a resumed training."""
         size = self._path.stat().st_size if self._path.exists() else 0
         return {"validations": self._validations, "size": size}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Keeps the state for the fit that is about to start."""
+        """Keeps a checkpoint's state until the training starts."""
         self._loaded = state_dict
 
     def on_fit_start(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Restores the state, and removes from samples.txt what the resumed fit will write again."""
+        """Restores the state, and cuts from samples.txt what the resumed training will write again."""
         if self._loaded is None:
             return
         self._validations = self._loaded["validations"]
@@ -62,7 +64,7 @@ class Samples(Callback):
         self._loaded = None
 
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
-        """Shows the items."""
+        """Counts the validation and, at every k-th one, writes the items and sends them to the dashboards."""
         if trainer.sanity_checking or not trainer.is_global_zero:
             return
         self._validations += 1

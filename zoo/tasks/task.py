@@ -4,6 +4,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
+from types import MappingProxyType
 from typing import Any, ClassVar, cast
 
 import lightning.pytorch as pl
@@ -76,24 +77,30 @@ class Task(pl.LightningModule, ABC):
     rules: ClassVar[tuple[Rule, ...]] = ()
 
     def __init_subclass__(cls, *, abstract: bool = False, **named: Any) -> None:
-        """Refuses a task whose results.json would not say how to read its metrics.
+        """Refuses a task that no data fits, or whose results.json would not say how to read its metrics.
 
         Args:
             abstract: whether its subclasses are the tasks.
             named: for other base classes.
 
         Raises:
-            TypeError: the task has no headline, or a metric that is no `Measure`.
+            TypeError: the task has no headline, a metric that is no `Measure`, or no type of batch.
         """
         super().__init_subclass__(**named)
         if abstract:
             return
         metrics = getattr(cls, "metrics", {})
+        if not isinstance(metrics, Mapping):
+            raise TypeError(f"{cls.__name__}.metrics must map names to Measures, got {metrics!r}")
         for name, one in metrics.items():
             if not isinstance(one, Measure):
                 raise TypeError(f"{cls.__name__}.metrics[{name!r}] must be a Measure, got {one!r}")
         if not any(one.headline for one in metrics.values()):
             raise TypeError(f"{cls.__name__}.metrics must have a Measure with headline=True")
+        if not isinstance(getattr(cls, "batch_type", None), type):
+            raise TypeError(
+                f"{cls.__name__} does not say its batch_type, the class of the batches that it takes"
+            )
         watched = [name for name, one in metrics.items() if one.watched]
         cls.telling = tuple(sorted(watched, key=lambda name: metrics[name].watched))
 
@@ -122,13 +129,17 @@ class Task(pl.LightningModule, ABC):
         return {}
 
     @classmethod
-    def mode_of(cls, monitor: str) -> Better:
+    def mode_of(cls, monitor: str, absent: Mapping[str, str] = MappingProxyType({})) -> Better:
         """Which value of a monitor, such as `val/bleu`, is the best.
 
+        Args:
+            monitor: a metric, as it is logged.
+            absent: what `absent_metrics` says of the configuration.
+
         Raises:
-            ValueError: nothing declares it, or neither side of it is better.
+            ValueError: no validation measures it, or neither side of it is better.
         """
-        return mode_of(cls.metrics, monitor)
+        return mode_of(cls.metrics, monitor, absent)
 
     @classmethod
     def unused_settings(cls, configured: Configured) -> dict[str, str]:

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
+from zoo.core.plugins import VARIABLE
 from zoo.core.problems import unknown
-from zoo.metrics import ITEM_SCORES
+from zoo.metrics import ITEM_SCORES, SummedScore
 from zoo.metrics.measure import MetricRecord
-from zoo.metrics.text import SummedScore
 from zoo.reports.columns import Column, cost_columns, metric_column
 from zoo.reports.comparison.items import Items, language_of, read_items
 from zoo.reports.comparison.refusal import comparability_errors, require_comparable
 from zoo.reports.groups import Group, group, mixed
 from zoo.reports.names import special
-from zoo.reports.records import merged
+from zoo.reports.records import item_score, merged
 from zoo.reports.runs import Run
 from zoo.reports.seeds import SeedDifference, Summary, seed_difference
 from zoo.reports.significance import Difference, paired_bootstrap
@@ -33,7 +33,7 @@ class Question:
             the first group.
         samples: test sets that the bootstrap draws.
         seed: of the draw.
-        language: of the target text, for `bleu_tok_lc`; None: as the runs were scored.
+        language: of the text, for scores that depend on it; None: as the runs were scored.
     """
 
     metrics: tuple[str, ...] = ()
@@ -97,11 +97,6 @@ class Comparison:
         """The row that the others are compared with."""
         return next(row for row in self.rows if row.group.label == self.question.baseline)
 
-    @property
-    def higher_is_better(self) -> bool:
-        """Whether higher values are better; assumed of a metric without a declared direction."""
-        return self.metrics[self.metric].better != "min"
-
     def best(self, name: str) -> list[Row]:
         """The rows with the best mean of a metric or cost; of costs that do not compare none."""
         if name in self.metrics:
@@ -133,9 +128,19 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     metric, split = metrics[0], question.split
     require_comparable(candidates, metrics)
     records = merged(run.metrics for run in candidates)
-    scored_by = ITEM_SCORES.get(records[metric].items if metric in records else metric)
-    scorer = scored_by(question.language or language_of(candidates)) if scored_by else None
-    items = Items({}, [], "") if scorer is None else read_items(candidates, scorer, split, metric)
+    name = records[metric].items if metric in records else metric if metric in ITEM_SCORES else ""
+    declared = item_score(name, (run.results.get("task") for run in candidates)) if name else None
+    scorer, items = None, Items({}, [], "")
+    if question.language and not (declared and declared.takes_language):
+        raise ValueError(_no_language(metric))
+    if declared:
+        scorer = declared.scorer(question.language or language_of(candidates))
+        items = read_items(candidates, declared, scorer, split, metric)
+    elif name:
+        items.notes.append(
+            f"no p over test items: nothing declares {name!r}, by which the results score single items; if a"
+            f" package of your own does, name it: {VARIABLE}=my_zoo"
+        )
     scored = [_scored(run, items, scorer, split, metric) for run in candidates]
     left_out += [run for run in scored if run.left_out]
     kept = [run for run in scored if not run.left_out]
@@ -197,6 +202,12 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
         return question.metrics
     picked = str((runs[0].results.get("checkpoint") or {}).get("metric", "")).partition("/")[2]
     return (picked if picked in measured else measured[0],)
+
+
+def _no_language(metric: str) -> str:
+    names = [name for name, one in ITEM_SCORES.items() if one.takes_language]
+    known = f"--language changes {' and '.join(names)} alone, not {metric}"
+    return f"{known}: leave it out, or give --metric {names[0]}"
 
 
 def _scored(run: Run, items: Items, scorer: SummedScore | None, split: str, metric: str) -> Run:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics import CorpusScore, signed_language
-from zoo.metrics.text import SummedScore
+from zoo.metrics import CorpusScore, ItemScore, SummedScore, signed_language
 from zoo.reports.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items
 
@@ -37,7 +36,9 @@ def language_of(runs: Sequence[Run]) -> str:
     return next(filter(None, map(signed_language, signatures)), "")
 
 
-def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str) -> Items:
+def read_items(
+    runs: Sequence[Run], declared: ItemScore, scorer: SummedScore, split: str, metric: str
+) -> Items:
     """Scores every item of every run.
 
     A file may have been cut short, which shows in its score, or in that another of the same `test_hash` has
@@ -45,7 +46,8 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
 
     Args:
         runs: their predictions are read one after another; only sums are kept.
-        scorer: of `metric`.
+        declared: says what of a prediction counts for `metric`.
+        scorer: made by it.
         split: of the predictions.
         metric: what results.json calls it.
 
@@ -53,6 +55,7 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
         ValueError: two runs predicted for other items.
     """
     found: dict[Path, NDArray[np.int64]] = {}
+    sizes: dict[Path, int] = {}
     notes: list[str] = []
     without: list[Run] = []
     longest: tuple[Path, list[dict[str, Any]]] | None = None
@@ -66,11 +69,11 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
         except (OSError, ValueError) as error:
             notes.append(f"no p over test items: {error}")
             continue
-        statistics = np.array(
-            scorer.sentence_statistics(
-                [item["prediction"] for item in items], [item["references"] for item in items]
-            )
-        )
+        try:
+            statistics = declared.statistics(scorer, items)
+        except (TypeError, ValueError) as error:
+            notes.append(f"no p over test items: {run.predictions}: {error}")
+            continue
         kept, again = run.value(split, metric), scorer.score(statistics.sum(axis=0).tolist())
         if kept is not None and not math.isclose(kept, again, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
             notes.append(
@@ -78,11 +81,11 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
                 "no p over test items"
             )
             continue
-        found[run.path] = statistics
+        found[run.path], sizes[run.path] = statistics, len(items)
         if longest is None:
             longest = (run.predictions, items)
         elif not _is_known(run, split) or len(items) == len(longest[1]):
-            require_same_items(longest, (run.predictions, items))
+            require_same_items(longest, (run.predictions, items), declared.together)
         elif len(items) > len(longest[1]):  # what was read until now is cut
             longest = (run.predictions, items)
     if without:
@@ -91,9 +94,11 @@ def read_items(runs: Sequence[Run], scorer: SummedScore, split: str, metric: str
     if longest is None:
         return Items(found, notes, "")
     most = len(longest[1])
-    for path in [path for path, statistics in found.items() if len(statistics) < most]:
-        size = len(found.pop(path))
-        notes.append(f"{path}: its predictions are of {size:,} of {most:,} test items: no p over test items")
+    for path in [path for path, size in sizes.items() if size < most]:
+        del found[path]
+        notes.append(
+            f"{path}: its predictions are of {sizes[path]:,} of {most:,} test items: no p over test items"
+        )
     if isinstance(scorer, CorpusScore):
         # its signature names the number of references
         scorer.update([longest[1][0]["prediction"]], [longest[1][0]["references"]])

@@ -37,7 +37,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "metric": comparison.metric,
         "split": comparison.question.split,
         "baseline": comparison.rows.index(comparison.baseline),
-        "higherIsBetter": comparison.higher_is_better,
+        "higherIsBetter": comparison.metrics[comparison.metric].higher_is_better,
         "labels": [row.group.label for row in comparison.rows],
         "runs": sum(len(row.group.runs) for row in comparison.rows),
         "columns": [column._asdict() for column in shown],
@@ -47,7 +47,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         },
         "costs": {
             column.head: {
-                "moreIsBetter": column.better == "max",
+                "moreIsBetter": column.higher_is_better,
                 "values": [
                     row.costs[name].mean * column.scale if name in row.costs else None
                     for row in comparison.rows
@@ -69,7 +69,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
 def _order(comparison: Comparison) -> list[int]:
     """The baseline, then the others from the best to the worst."""
     rows, metric = comparison.rows, comparison.metric
-    sign = -1 if comparison.higher_is_better else 1
+    sign = -1 if comparison.metrics[metric].higher_is_better else 1
     first = rows.index(comparison.baseline)
     others = [number for number in range(len(rows)) if number != first]
     return [first, *sorted(others, key=lambda number: sign * rows[number].scores[metric].mean)]

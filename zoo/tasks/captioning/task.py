@@ -17,6 +17,8 @@ from zoo.decoding import Hypothesis
 from zoo.decoding.tree import map_tensors
 from zoo.kernels.noise import keyed
 from zoo.metrics import (
+    CAPTION_ITEMS,
+    CAPTION_MATCH_ITEMS,
     CaptionBleu,
     CaptionMatch,
     CaptionScore,
@@ -131,14 +133,18 @@ class CaptioningTask(WritingTask):
     predictor = Captioner
     rules = (words_that_point_are_whole,)
     metrics: ClassVar = {
-        "cider_d": Measure(CiderD, better="max", headline=True, watched=1, items="cider_d"),
+        "cider_d": Measure(CiderD, better="max", headline=True, watched=1, items=CAPTION_ITEMS["cider_d"]),
         **{
-            f"bleu_{n}": Measure(CaptionBleu, better="max", digits=1, role="support", items=f"bleu_{n}")
+            f"bleu_{n}": Measure(
+                CaptionBleu, better="max", digits=1, role="support", items=CAPTION_ITEMS[f"bleu_{n}"]
+            )
             for n in (1, 2, 3)
         },
-        "bleu_4": Measure(CaptionBleu, better="max", digits=1, watched=3, items="bleu_4"),
-        "rouge_l": Measure(RougeL, better="max", digits=1, role="support", watched=2, items="rouge_l"),
-        "exact_match": Measure(CaptionMatch, better="max", watched=5, items="caption_match"),
+        "bleu_4": Measure(CaptionBleu, better="max", digits=1, watched=3, items=CAPTION_ITEMS["bleu_4"]),
+        "rouge_l": Measure(
+            RougeL, better="max", digits=1, role="support", watched=2, items=CAPTION_ITEMS["rouge_l"]
+        ),
+        "exact_match": Measure(CaptionMatch, better="max", watched=5, items=CAPTION_MATCH_ITEMS),
         "pointing_accuracy": Measure(Pointing, better="max", role="attention", watched=4),
         **{
             f"pointing_{name}": Measure(MeanMetric, better=None, role="detail")
@@ -147,7 +153,7 @@ class CaptioningTask(WritingTask):
         "pointing_counted": Measure(Pointing, better="max", role="detail"),
         **{
             f"bleu_{n}_nobp": Measure(
-                CaptionBleu, better="max", digits=1, role="detail", items=f"bleu_{n}_nobp"
+                CaptionBleu, better="max", digits=1, role="detail", items=CAPTION_ITEMS[f"bleu_{n}_nobp"]
             )
             for n in (1, 2, 3, 4)
         },

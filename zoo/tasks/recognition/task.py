@@ -12,7 +12,7 @@ from torchmetrics import MeanMetric, Metric
 
 from zoo.attention import Reinforce, reward_to_go
 from zoo.core.spec import DataSpec
-from zoo.metrics import Error, Measure
+from zoo.metrics import WRONG_ITEMS, Error, Measure
 from zoo.networks.ram import Recognised
 from zoo.tasks.policy_gradient import (
     CollapseAlarm,
@@ -91,7 +91,7 @@ class RecognitionTask(Task):
     noun, unit = "images", "images"
     predictor = Recogniser
     metrics: ClassVar = {
-        "error": Measure(Error, better="min", digits=4, headline=True, watched=1, items="wrong_answers"),
+        "error": Measure(Error, better="min", digits=4, headline=True, watched=1, items=WRONG_ITEMS),
         "error_1_sample": Measure(Error, better="min", digits=4, role="support"),
         "error_10_samples": Measure(Error, better="min", digits=4, role="support"),
         "loss": Measure(MeanMetric, better="min", role="detail", watched=2),

@@ -16,6 +16,10 @@ from zoo.core.text import TextCodec
 from zoo.decoding import Hypothesis
 from zoo.kernels.noise import keyed
 from zoo.metrics import (
+    BLEU_ITEMS,
+    BLEU_TOK_LC_ITEMS,
+    CHRF_ITEMS,
+    MATCH_ITEMS,
     AlignmentAccuracy,
     AlignmentEntropy,
     AlignmentSharpness,
@@ -130,17 +134,17 @@ class TranslationTask(WritingTask):
     predictor = Translator
     rules = (unknown_words_can_be_replaced,)
     metrics: ClassVar = {
-        "bleu": Measure(Bleu, better="max", digits=1, beside="bleu_tok_lc", watched=2, items="bleu"),
+        "bleu": Measure(Bleu, better="max", digits=1, beside="bleu_tok_lc", watched=2, items=BLEU_ITEMS),
         "bleu_tok_lc": Measure(
-            TokenizedLowercasedBleu, better="max", digits=1, headline=True, items="bleu_tok_lc"
+            TokenizedLowercasedBleu, better="max", digits=1, headline=True, items=BLEU_TOK_LC_ITEMS
         ),
         "chrf": Measure(
-            Chrf, better="max", digits=1, role="support", beside="bleu_tok_lc", watched=1, items="chrf"
+            Chrf, better="max", digits=1, role="support", beside="bleu_tok_lc", watched=1, items=CHRF_ITEMS
         ),
         "tf_perplexity": Measure(
             Perplexity, better="min", digits=1, role="support", beside="bleu_tok_lc", watched=4
         ),
-        "exact_match": Measure(ExactMatch, better="max", headline=True, watched=3, items="exact_match"),
+        "exact_match": Measure(ExactMatch, better="max", headline=True, watched=3, items=MATCH_ITEMS),
         "alignment_accuracy": Measure(AlignmentAccuracy, better="max", role="attention"),
         "alignment_entropy": Measure(AlignmentEntropy, better=None, role="detail"),
         "alignment_normalised_entropy": Measure(AlignmentEntropy, better=None, role="detail"),
