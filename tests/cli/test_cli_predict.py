@@ -4,6 +4,7 @@ import gzip
 import random
 from collections.abc import Callable
 from contextlib import chdir
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from small_run import make_run
 from typer.testing import CliRunner, Result
 
 import zoo
-from zoo.cli import predict as cli_predict
+from zoo.cli import predict_texts as cli_predict
 from zoo.cli.app import main
 from zoo.tasks.translation.predictor import Translator
 
@@ -31,6 +32,7 @@ def calls(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     seen: list[dict[str, Any]] = []
     predict: Callable[..., Any] = Translator.predict
 
+    @wraps(predict)
     def watched(self: Translator, texts: list[str], *arguments: Any, **named: Any) -> Any:
         seen.append({"texts": texts, **named})
         if "stop" in texts:

@@ -110,8 +110,7 @@ def test_a_caption_that_was_cut_off_says_so() -> None:
 def test_an_empty_caption_says_so() -> None:
     silent = Caption(text="", score=-1.0, finished=True, tokens=[], weights=None)
     captioner: Any = zoo.load("soft")
-    assert captioner.remark(silent) == "says nothing"
-    assert captioner.remark(silent._replace(text="a dog")) == ""
+    assert list(captioner.remarks([silent, silent._replace(text="a dog")])) == ["says nothing"]
 
 
 def test_a_drawing_takes_no_picture_s_place(tmp_path: Path) -> None:

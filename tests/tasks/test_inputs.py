@@ -13,7 +13,7 @@ from PIL import Image
 from small_run import draw_picture, make_captioner, make_player, make_recogniser, make_run
 
 import zoo
-from zoo.tasks.inputs import SENTENCES, Inputs, takes
+from zoo.tasks.inputs import PAIRS, SENTENCES, Inputs, takes
 from zoo.tasks.predictor import Predictor
 
 DOORS = {"translator": make_run, "captioner": make_captioner, "recogniser": make_recogniser}
@@ -200,3 +200,12 @@ def test_a_predictor_of_ones_own_says_what_it_takes(doors: dict[str, Any]) -> No
         numbers.predict(3)
     with pytest.raises(TypeError, match=r"words must be a list.*write \[\"a sentence\"\]"):
         words.predict("a")
+
+
+def test_pairs_are_two_texts() -> None:
+    assert PAIRS.checked([("a", "b"), ["c", "d"]], "pairs") == [("a", "b"), ("c", "d")]
+    for wrong in ("ab", ("a",), ("a", "b", "c"), ("a", 1), None):
+        with pytest.raises(TypeError, match=r"each element two texts \(a tuple of two str\); pairs\[1\] is"):
+            PAIRS.checked([("a", "b"), wrong], "pairs")
+    with pytest.raises(ValueError, match=r"pairs\[0\] cannot be written as UTF-8"):
+        PAIRS.checked([("a", "\ud800")], "pairs")

@@ -219,7 +219,7 @@ def test_a_checkpoint_that_means_something_else_is_refused(
         "torch.load",
         "torch.hub.load",
         "torch.utils.collect_env.run",
-        "zoo.cli.predict.os.system",
+        "zoo.cli.predict_texts.os.system",
     ],
 )
 def test_a_hostile_configuration_builds_nothing(run: Path, tmp_path: Path, target: str) -> None:

@@ -1,14 +1,17 @@
-"""Loads the runs that a command names."""
+"""Loads the runs that a command names, and asks what their models take."""
 
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoo.tasks.inputs import Inputs
     from zoo.tasks.predictor import Predictor
 
-Kind = TypeVar("Kind")
+Load = Callable[[str], Any]
+"""Loads the run of a name, once; what it returns is a `Predictor`."""
 
 
 def is_run(argument: str) -> bool:
@@ -16,57 +19,78 @@ def is_run(argument: str) -> bool:
     return os.path.isdir(argument) or argument.endswith(".ckpt")
 
 
-def load_runs(
-    runs: Sequence[str],
-    kind: type[Kind],
-    otherwise: "Callable[[Predictor], str]",
-    *,
-    device: str | None,
-    precision: str,
-) -> dict[str, Kind]:
+def loader(*, device: str | None, precision: str) -> Load:
+    """What loads runs, see `zoo.load`; ValueError where one cannot be loaded."""
+    from zoo.inference.loading import load
+
+    return cache(lambda run: load(run, device=device, precision=precision))
+
+
+def require_inputs(
+    runs: Sequence[str], inputs: "Inputs | None", otherwise: "Callable[[Predictor], str]", load: Load
+) -> "dict[str, Any]":
     """Loads runs by the names that they are told apart by, and says which weights these are.
 
     Args:
         runs: folders or files.
-        kind: of predictor.
-        otherwise: what is said of a predictor of another kind, behind "the model of RUN".
-        device: see `zoo.load`.
-        precision: see `zoo.load`.
+        inputs: what their models must take; None for models without input.
+        otherwise: what is said, behind "the model of RUN", of a model that takes another of the inputs that
+            can be given on a command line.
+        load: see `loader`.
+
+    Returns:
+        Their predictors.
 
     Raises:
-        ValueError: a run is of another kind, or cannot be loaded.
+        ValueError: a run's model takes something else, or cannot be loaded.
     """
-    from zoo.inference.loading import load
-    from zoo.tasks.picture_predictor import PicturePredictor
-    from zoo.tasks.player import Player
+    from zoo.tasks.inputs import PAIRS, PICTURES, SENTENCES
     from zoo.tasks.predictor import run_name
-    from zoo.tasks.text_predictor import TextPredictor
 
-    loaded: dict[str, Kind] = {}
+    loaded = {}
     for run in runs:
-        predictor = load(run, device=device, precision=precision)
-        if not isinstance(predictor, kind):
-            if isinstance(predictor, Player):
+        predictor = load(run)
+        taken = predictor.inputs()
+        if taken != inputs:
+            if taken is None:
                 said = "plays games of its own: give nothing but runs like it"
-            elif isinstance(predictor, (TextPredictor, PicturePredictor)):
+            elif taken in (SENTENCES, PAIRS, PICTURES):
                 said = otherwise(predictor)
             else:
-                takes = predictor.predict.takes  # `zoo.tasks.inputs.takes` put it there
-                said = f"takes {takes.words}: use it from Python, zoo.load({run!r}).predict({takes.example})"
+                said = f"takes {taken.words}: use it from Python, zoo.load({run!r}).predict({taken.example})"
             raise ValueError(f"the model of {run} {said}")
-        print(f"using {predictor.checkpoint}", file=sys.stderr)  # type: ignore[attr-defined]
-        name = run_name(predictor.checkpoint.path)  # type: ignore[attr-defined]
+        print(f"using {predictor.checkpoint}", file=sys.stderr)
+        name = run_name(predictor.checkpoint.path)
         loaded[name if name not in loaded else str(run)] = predictor
     return loaded
 
 
+def asks_for(inputs: "Inputs | None", line: str = "FILE") -> str:
+    """What a model that takes SENTENCES or PAIRS is to be given on the command line.
+
+    Args:
+        inputs: what it takes.
+        line: the file that a user may have meant.
+    """
+    from zoo.tasks.inputs import PAIRS
+
+    if inputs == PAIRS:
+        return f"takes two texts: give both, or --file {line} for lines of two texts with a tab between them"
+    return f"takes sentences: give one, or --file {line} for the sentences in that file"
+
+
 def require_alike(predictors: "Mapping[str, Predictor]", picture: object) -> None:
-    """Refuses to draw models of several kinds in one picture.
+    """Refuses to draw models of several kinds in one picture, and models that draw nothing.
 
     Raises:
-        ValueError: they are not of one kind.
+        ValueError: they are not of one kind, or cannot be drawn.
     """
     if len({type(predictor) for predictor in predictors.values()}) > 1:
         raise ValueError(
             f"cannot draw {picture}: what the models of {', '.join(predictors)} do looks different"
+        )
+    name, first = next(iter(predictors.items()))
+    if not hasattr(first, "draw"):
+        raise ValueError(
+            f"cannot draw {picture}: {type(first).__name__}, the predictor of {name}, draws nothing"
         )

@@ -2,14 +2,11 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
-from zoo.cli.load import is_run, load_runs, require_alike
-
-if TYPE_CHECKING:
-    from zoo.tasks.picture_predictor import PicturePredictor
+from zoo.cli.ask import answered, ask, write
+from zoo.cli.load import Load, asks_for, is_run, require_alike, require_inputs
 
 
 def pictures_behind(arguments: Sequence[str]) -> list[str]:
@@ -42,52 +39,29 @@ def _mistaken(argument: str) -> str:
 
 
 def predict_pictures(
-    runs: Sequence[str],
-    pictures: Sequence[str],
-    *,
-    nbest: int,
-    plot: Path | None,
-    device: str | None,
-    precision: str,
+    runs: Sequence[str], pictures: Sequence[str], *, nbest: int, plot: Path | None, load: Load
 ) -> None:
     """Prints what models say of pictures, and draws where they look.
 
     Raises:
         ValueError: something cannot be read or drawn; nothing is printed then.
     """
-    from zoo.tasks.picture_predictor import PicturePredictor
+    from zoo.tasks.inputs import PICTURES
     from zoo.tasks.predictor import check_picture
 
     if plot is not None:  # before the long work
         check_picture(plot, *pictures)
-    predictors: dict[str, PicturePredictor] = load_runs(
-        runs,
-        PicturePredictor,  # type: ignore[type-abstract]
-        lambda _: f"takes sentences: give one, or --file {pictures[0]} for the sentences in that file",
-        device=device,
-        precision=precision,
+    predictors = require_inputs(
+        runs, PICTURES, lambda predictor: asks_for(predictor.inputs(), pictures[0]), load
     )
     if plot is not None:
         require_alike(predictors, plot)
-    answers = {name: predictor.predict(pictures, nbest) for name, predictor in predictors.items()}
+    answers = {name: ask(predictor, pictures, nbest) for name, predictor in predictors.items()}
     if plot is not None:
         next(iter(predictors.values())).draw(predictors, pictures, answers, plot)
         print(f"drew {plot}", file=sys.stderr)
-    _print(predictors, pictures, answers, nbest)
-
-
-def _print(
-    predictors: "Mapping[str, PicturePredictor]",
-    pictures: Sequence[str],
-    answers: Mapping[str, list[list[Any]]],
-    nbest: int,
-) -> None:
-    """A line for each answer; before it run and picture, where there are several."""
     for number, picture in enumerate(pictures):
         for name, found in answers.items():
             run = [name] if len(predictors) > 1 else []
-            where = [*run, *([picture] if len(pictures) > 1 else [])]
-            for answer in found[number]:
-                print("\t".join([*where, *predictors[name].columns(answer, nbest)]))
-                if remark := predictors[name].remark(answer):
-                    print(f"{', '.join([*run, picture])}: {remark}", file=sys.stderr)
+            before = [*run, *([picture] if len(pictures) > 1 else [])]
+            write(answered(predictors[name], before, found[number], nbest, [*run, picture]))

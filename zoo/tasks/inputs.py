@@ -17,17 +17,19 @@ class Inputs(NamedTuple):
     """One kind of input.
 
     Attributes:
-        kinds: classes of an element.
+        kinds: classes of an element, or of its parts.
         words: what an element is, to stand after "each element".
         example: how a list of one element is written.
+        parts: of how many parts an element is a tuple or a list; 1: it is no such thing.
     """
 
     kinds: tuple[type, ...]
     words: str
     example: str
+    parts: int = 1
 
     def checked(self, given: object, name: str) -> list[Any]:
-        """Any sequence of inputs as a list.
+        """Any sequence of inputs as a list, of tuples where elements have parts.
 
         Args:
             given: what the user passed.
@@ -42,18 +44,30 @@ class Inputs(NamedTuple):
             raise TypeError(f"{takes}; got {_described(given)} alone: write {self.example}")
         if not isinstance(given, Sequence):
             raise TypeError(f"{takes}; got {_described(given)}")
-        wrong = [place for place, one in enumerate(given) if not isinstance(one, self.kinds)]
+        wrong = [place for place, one in enumerate(given) if not self._is_one(one)]
         if wrong:
             named = ", ".join(f"{name}[{place}] is {_described(given[place])}" for place in wrong[:_NAMED])
             more = f", and {len(wrong) - _NAMED} more are wrong" if len(wrong) > _NAMED else ""
             raise TypeError(f"{takes}; {named}{more}")
-        for place, one in enumerate(given):
-            if isinstance(one, str) and not _is_text(one):
-                raise ValueError(f"{name}[{place}] cannot be written as UTF-8: {one[:40]!r}")
-        return list(given)
+        elements = [tuple(one) for one in given] if self.parts > 1 else list(given)
+        for place, one in enumerate(elements):
+            for part in one if self.parts > 1 else [one]:
+                if isinstance(part, str) and not _is_text(part):
+                    raise ValueError(f"{name}[{place}] cannot be written as UTF-8: {part[:40]!r}")
+        return elements
+
+    def _is_one(self, element: object) -> bool:
+        if self.parts == 1:
+            return isinstance(element, self.kinds)
+        return (
+            isinstance(element, tuple | list)
+            and len(element) == self.parts
+            and all(isinstance(part, self.kinds) for part in element)
+        )
 
 
 SENTENCES = Inputs((str,), "a text (str)", '["a sentence"]')
+PAIRS = Inputs((str,), "two texts (a tuple of two str)", '[("one text", "another text")]', parts=2)
 PICTURES = Inputs((str, os.PathLike), "the path of a picture file (str or Path)", '["picture.png"]')
 
 

@@ -41,14 +41,6 @@ class PicturePredictor(Predictor):
     def answer(self, images: Tensor, nbest: int) -> list[list[Any]]:
         """At least `nbest` answers, or all that there are, to each of the images `(B, C, H, W)` in [0, 1]."""
 
-    @abstractmethod
-    def columns(self, answer: Any, nbest: int) -> list[str]:
-        """One of the `nbest` answers as columns of a table."""
-
-    def remark(self, answer: Any) -> str:
-        """A warning beside an answer, or nothing."""
-        return ""
-
     def plot(self, picture: str | Path, path: str | Path) -> None:
         """Draws where the model looks in a picture, see `draw`.
 

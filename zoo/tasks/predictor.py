@@ -1,6 +1,6 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from matplotlib.backend_bases import FigureCanvasBase
 from matplotlib.figure import Figure
+from rich.console import RenderableType
 
 from zoo.core.files import write_where_asked
 from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.figures import render
 from zoo.kernels.noise import keyed
 from zoo.runtime.half_precision import usable_precision
+from zoo.tasks.inputs import Inputs
 from zoo.training.checkpoint import Checkpoint
 
 if TYPE_CHECKING:
@@ -25,9 +27,16 @@ PRECISIONS = ("32-true", "bf16-mixed")
 class Predictor:
     """A trained model in evaluation mode, on its device.
 
+    `zoo predict` serves every class whose `predict` takes SENTENCES, PAIRS or PICTURES. A `predict` with an
+    argument `nbest` returns a list of answers to each input, the best first; one without returns one answer
+    to each. It may also have the arguments `weights` (whether answers keep attention weights) and `progress`
+    (called after each batch with its number of inputs). For `--plot` a class has `draw`, see `TextPredictor`
+    (of a pair, too) and `PicturePredictor`.
+
     Attributes:
-        without_input: True of a class that answers without input; any other has a `predict` that is decorated
-            with `zoo.tasks.inputs.takes`.
+        without_input: True of a class that answers without input, see `Player`; any other has a `predict`
+            that is decorated with `zoo.tasks.inputs.takes`.
+        doing: what it does, for a progress bar, such as `translating`.
         checkpoint: the weights in use.
         precision: of matrix products.
         task: the model.
@@ -45,13 +54,15 @@ class Predictor:
 
     task: "Task"
     without_input: ClassVar[bool] = False
+    doing: ClassVar[str] = "predicting"
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)
         if not cls.without_input and not hasattr(getattr(cls, "predict", None), "takes"):
             raise TypeError(
-                f"{cls.__name__} does not say what its predict takes: put @takes(SENTENCES), @takes(PICTURES)"
-                " or @takes(Inputs(...)) of zoo.tasks.inputs before it, or set without_input = True"
+                f"{cls.__name__} does not say what its predict takes: put @takes(SENTENCES), @takes(PAIRS),"
+                " @takes(PICTURES) or @takes(Inputs(...)) of zoo.tasks.inputs before it, or set"
+                " without_input = True"
             )
 
     def __init__(self, checkpoint: Checkpoint, task: "Task", *, device: str | None, precision: str) -> None:
@@ -60,6 +71,23 @@ class Predictor:
         self.checkpoint = checkpoint
         self.task: Task = task.eval().to(choose_device(device))
         self.precision = usable_precision(precision, self.task.device.type)
+
+    @classmethod
+    def inputs(cls) -> Inputs | None:
+        """What `predict` takes; None where there is no input."""
+        return None if cls.without_input else cls.predict.takes  # type: ignore[attr-defined]  # see `takes`
+
+    def columns(self, answer: Any, nbest: int) -> list[str]:
+        """One of the `nbest` answers as columns of a table."""
+        return [str(answer)]
+
+    def remarks(self, answers: Sequence[Any]) -> Iterator[str]:
+        """Warnings beside the answers to one input."""
+        yield from ()
+
+    def render(self, answer: Any) -> RenderableType | None:
+        """More of the best answer, for a terminal that shows colours; None where its columns say all."""
+        return None
 
     @property
     def name(self) -> str:

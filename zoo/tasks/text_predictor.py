@@ -1,22 +1,16 @@
 """Trained models whose input is texts."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from zoo.tasks.inputs import SENTENCES, takes
 from zoo.tasks.predictor import Predictor
 
 
 class TextPredictor(Predictor):
-    """A trained model that answers texts.
-
-    Attributes:
-        doing: what it does, for a progress bar, such as `translating`.
-    """
-
-    doing: ClassVar[str]
+    """A trained model that answers texts."""
 
     @takes(SENTENCES)
     @abstractmethod
@@ -40,14 +34,6 @@ class TextPredictor(Predictor):
             TypeError: something else than a list of texts is given.
             ValueError: a text is not UTF-8, or `nbest` is below 1.
         """
-
-    @abstractmethod
-    def columns(self, answer: Any, nbest: int) -> list[str]:
-        """One of the `nbest` answers as columns of a table."""
-
-    def remarks(self, answers: Sequence[Any]) -> Iterator[str]:
-        """Warnings beside the answers to a text."""
-        yield from ()
 
     def plot(self, text: str, path: str | Path) -> list[Path]:
         """Draws what the model attends to in a text, see `draw`."""

@@ -1,6 +1,6 @@
 """Writes captions with a trained model."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,11 +41,13 @@ class Captioner(PicturePredictor):
         """The text, after its score where there are several."""
         return [*([f"{answer.score:.4f}"] if nbest > 1 else []), answer.text]
 
-    def remark(self, answer: Caption) -> str:
-        """Says that a caption is cut off or empty."""
-        if not answer.finished:
-            return "cut off at the length limit"
-        return "" if answer.text else "says nothing"
+    def remarks(self, answers: Sequence[Caption]) -> Iterator[str]:
+        """Says that captions are cut off or empty."""
+        for answer in answers:
+            if not answer.finished:
+                yield "cut off at the length limit"
+            elif not answer.text:
+                yield "says nothing"
 
     @staticmethod
     def draw(

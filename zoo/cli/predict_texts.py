@@ -1,0 +1,244 @@
+"""`zoo predict` with texts: a sentence, two texts, or files of many thousand lines of either."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import dropwhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+from rich.console import Console, RenderableType
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from zoo.cli.ask import answered, ask, write
+from zoo.cli.load import Load, asks_for, is_run, require_alike, require_inputs
+
+if TYPE_CHECKING:
+    from zoo.tasks.predictor import Predictor
+
+WINDOW = 1024
+"""Lines that are sorted by length and answered together; their output is written before the next ones.
+
+More would pad a little less, and lose more when the command is stopped.
+"""
+_NO_BAR = 64  # texts that are done before a bar could be read
+
+
+def predict_texts(
+    arguments: Sequence[str], *, file: str | None, nbest: int, plot: Path | None, load: Load
+) -> None:
+    """Prints what models answer to texts, or to pairs of texts, and draws what they attend to.
+
+    Args:
+        arguments: runs; without a `file` a sentence behind them, two texts, or `-` for standard input.
+        file: of sentences, or of pairs with a tab between, one in each line; `-` is standard input.
+        nbest: how many answers to each.
+        plot: the drawing; None for none.
+        load: see `loader`.
+
+    Raises:
+        ValueError: something cannot be read or drawn.
+    """
+    from zoo.tasks.inputs import PAIRS, SENTENCES
+
+    runs, given = _split(arguments, file, load)
+    lines = _read_lines(file or "-") if given is None else {"the sentence": _text(given[0], "the sentence")}
+    if plot is not None:  # before the long work
+        if list(lines.values()) == [""]:
+            raise ValueError("--plot draws one sentence, and the one given is empty")
+        if len(lines) != 1 or not all(lines.values()):
+            raise ValueError(f"--plot draws one sentence, got {sum(map(bool, lines.values()))}")
+    paired = load(runs[0]).inputs() == PAIRS
+    predictors = require_inputs(
+        runs, PAIRS if paired else SENTENCES, lambda predictor: _otherwise(predictor, given, file), load
+    )
+    texts: Sequence[Any] = list(lines.values())
+    if paired and given is None:
+        texts = [_pair(line, where) for where, line in lines.items()]
+    elif paired and given is not None:
+        if len(given) != 2:
+            raise ValueError(f"the model of {runs[0]} {asks_for(PAIRS)}")
+        texts = [tuple(_text(text, f"text {number}") for number, text in enumerate(given, 1))]
+        if not all(texts[0]):
+            raise ValueError("two texts are needed, and one is empty")
+    if plot is not None:
+        require_alike(predictors, plot)
+    _print_answers(predictors, texts, nbest, unit="pairs" if paired else "sentences")
+    if plot is not None:
+        for picture in next(iter(predictors.values())).draw(predictors, texts[0], plot):
+            print(f"drew {picture}", file=sys.stderr)
+
+
+def _otherwise(predictor: "Predictor", given: Sequence[str] | None, file: str | None) -> str:
+    """What to say of a model that takes something else than what it was given."""
+    from zoo.tasks.inputs import PICTURES
+    from zoo.training.checkpoint import nearest
+
+    if predictor.inputs() != PICTURES:
+        return asks_for(predictor.inputs())
+    if given is None:
+        return (
+            "looks at pictures: give their files behind the run, instead of"
+            f" {'--file' if file else 'standard input'}"
+        )
+    return f"looks at pictures, and there is no file {given[-1]!r}{nearest(Path(given[-1]))}"
+
+
+def _split(
+    arguments: Sequence[str], file: str | None, load: Load
+) -> tuple[Sequence[str], Sequence[str] | None]:
+    """Runs and the texts behind them, two where the first run's model takes two; None where lines are read.
+
+    Args:
+        arguments: as they were typed.
+        file: where one was named, all arguments are runs.
+        load: see `loader`; without need nothing is loaded.
+    """
+    from zoo.tasks.inputs import PAIRS
+    from zoo.training.checkpoint import nearest
+
+    reads_lines = file is not None or arguments[-1] == "-"
+    behind = list(dropwhile(is_run, arguments))
+    several = len(arguments) > len(behind) > 1 and not reads_lines
+    parts = 2 if several and load(arguments[0]).inputs() == PAIRS else 1
+    count = 0 if file is not None else parts
+    runs, given = arguments[: len(arguments) - count], arguments[len(arguments) - count :]
+    if given and os.path.exists(given[-1]):
+        raise ValueError(
+            f"no sentence or picture after {given[-1]}: give one, or --file FILE, or - for standard input; "
+            "of a folder of pictures, give its files"
+        )
+    if not runs:
+        raise ValueError(
+            f"{given[-1]!r} is not a run{nearest(Path(given[-1]))} (a run's folder or a .ckpt file "
+            "comes first, then the sentence)"
+        )
+    for number, run in enumerate(runs):
+        if os.path.exists(run):
+            continue
+        near = nearest(Path(run))
+        hint = "with --file there is no sentence"
+        if file is None:
+            hint = "only the last may be a sentence" if parts == 1 else "only the last two may be texts"
+        if file is None and number and not near:  # behind a run, and like no other
+            follow = "one sentence" if parts == 1 else "two texts"
+            lines = "line by line" if parts == 1 else "line by line, with a tab between two"
+            more = f"{len(arguments) - number} are given"
+            hint = f"{follow} may follow the runs, and {more}: write them {lines}, for --file FILE"
+        raise ValueError(f"{run} does not exist{near} ({hint})")
+    return runs, None if reads_lines else given
+
+
+def _read_lines(file: str) -> dict[str, str]:
+    """The lines of a file, by what they are called in messages."""
+    from zoo.training.checkpoint import nearest
+
+    name = "standard input" if file == "-" else file
+    try:
+        content = sys.stdin.buffer.read() if file == "-" else Path(file).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{name} cannot be read: {error.strerror}{nearest(Path(file))}") from error
+    if content.startswith(b"\x1f\x8b"):
+        raise ValueError(f"{name} is packed: gzip -dc {name} | zoo predict RUN -")
+    # A carriage return alone ends the lines of some old programs' files; else it is a blank at a line's end.
+    ending = b"\n" if b"\n" in content else b"\r"
+    lines = content.removeprefix(b"\xef\xbb\xbf").split(ending)
+    if lines[-1] == b"":
+        lines.pop()
+    named = ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
+    return {where: _text(line, where) for where, line in named}
+
+
+def _pair(line: str, where: str) -> tuple[str, ...] | str:
+    """The two texts of a line; nothing of a blank one."""
+    texts = tuple(_text(text, where) for text in line.split("\t"))
+    if line and (len(texts) != 2 or not all(texts)):
+        raise ValueError(f"{where}: two texts with a tab between them are needed, got {line[:60]!r}")
+    return texts if line else ""
+
+
+def _text(given: str | bytes, where: str) -> str:
+    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces."""
+    from zoo.core.text import is_blank
+
+    try:
+        # Bytes on the command line that are no text arrive as surrogates.
+        content = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
+        text = content.decode("utf-8").strip()
+    except UnicodeError as error:
+        reason = f" ({error.reason} at byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
+        raise ValueError(f"{where}: not UTF-8{reason}") from error
+    return "" if is_blank(text) else text
+
+
+def _print_answers(predictors: "Mapping[str, Any]", texts: Sequence[Any], nbest: int, *, unit: str) -> None:
+    """Answers window by window; whatever stops it, the lines of finished windows are written, in order."""
+    written, several = 0, len(predictors) > 1
+    try:
+        doing = next(iter(predictors.values())).doing
+        with _bar(doing, unit, len(predictors) * sum(map(bool, texts))) as bar:
+            (task,) = bar.task_ids
+            for start in range(0, len(texts), WINDOW):
+                window = texts[start : start + WINDOW]
+                asked = [text for text in window if text]
+                found = {
+                    name: iter(ask(predictor, asked, nbest, lambda count: bar.advance(task, count)))
+                    for name, predictor in predictors.items()
+                }
+                lines: list[str | RenderableType] = []
+                for number, text in enumerate(window, start=start + 1):
+                    for name, answers in found.items():
+                        run = [name] if several else []
+                        before = [*run, *([str(number)] if nbest > 1 else [])]
+                        if text:
+                            where = [*run, f"line {number}"]
+                            lines += answered(predictors[name], before, next(answers), nbest, where)
+                        else:  # an empty line keeps its place
+                            lines.append("\t".join([*before, *([""] if nbest > 1 else []), ""]))
+                write(lines)
+                written += len(window)
+    except BaseException as error:
+        if len(texts) > 1 and not isinstance(error, BrokenPipeError):
+            print(f"stopped: {written:,} of {len(texts):,} lines are done and written", file=sys.stderr)
+        if isinstance(error, KeyboardInterrupt):
+            raise typer.Exit(130) from error
+        raise
+
+
+def _bar(doing: str, unit: str, count: int) -> Progress:
+    """How far it is, how fast, and the time left: on a terminal, where there is enough to do."""
+    console = Console(stderr=True)
+    bar = Progress(
+        TextColumn(doing),
+        BarColumn(bar_width=20),  # so that all fits into 80 columns
+        MofNCompleteColumn(),
+        _Speed(unit),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        redirect_stdout=sys.stdout.isatty(),  # else what is written would end up on the terminal
+        disable=not console.is_terminal or count <= _NO_BAR,
+    )
+    bar.add_task("", total=count)
+    return bar
+
+
+class _Speed(ProgressColumn):
+    """Inputs per second so far."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        return Text(f"{task.completed / task.elapsed:,.1f} {self._unit}/s" if task.elapsed else "")
