@@ -10,6 +10,9 @@ _CLOSING = "\"'”’»)]}"
 _ALONE = re.compile(rf"[.!?…]+[{re.escape(_CLOSING)}]*|[{re.escape(_CLOSING)}]+")
 """Punctuation between blanks, as in texts that are cut into words: it ends a sentence, or follows its end."""
 
+_LAST = frozenset(f".!?…{_CLOSING}")
+"""What the last word of a sentence can end with."""
+
 _END = re.compile(rf"(?P<sign>[.!?…]+)[{re.escape(_CLOSING)}]*$")
 
 _ABBREVIATIONS = re.compile(
@@ -39,7 +42,7 @@ def _split(words: list[str]) -> list[str]:
     begin = 0
     for place, word in enumerate(words):
         following = words[place + 1] if place + 1 < len(words) else None
-        if following is None or _ends(words[begin : place + 1], word, following):
+        if following is None or (word[-1] in _LAST and _ends(words[begin : place + 1], word, following)):
             sentences.append(" ".join(words[begin : place + 1]))
             begin = place + 1
     return sentences
