@@ -142,7 +142,7 @@ class Encoder(nn.Module):
         for number, layer in enumerate(self.layers):
             directions = cast(Sequence[Recurrent], layer)
             inputs = self.dropout(embedded) if number else embedded
-            if packs and (packed := directions[0].packed) is not None:
+            if packs and (packed := type(directions[0]).packed) is not None:
                 weights = [direction.weights for direction in directions]
                 embedded, final = packed(inputs, lengths, weights, self.from_end)
             else:
