@@ -16,7 +16,8 @@ from torch.nn import functional
 from zoo.attention import Score, covering
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
-from zoo.kernels import Linear
+from zoo.kernels import Dropout, Linear
+from zoo.kernels.wide_convolution import wide_convolutions
 from zoo.networks.checks import check_dropouts, check_sizes
 
 
@@ -136,9 +137,8 @@ class Block(nn.Module):
 
     def _convolve(self, columns: Tensor, keep_mask: Tensor) -> Sentences:
         """`p_i = tanh(W c_i + b)` of each w words, those over the ends included: `(B, L + w - 1, F)`."""
-        columns = kept(columns, keep_mask).columns
-        wider = functional.pad(keep_mask, (self.width - 1, 0), value=True)
-        return kept(self.convolution(columns.mT).tanh().mT, wider)
+        (features,) = wide_convolutions(columns, keep_mask.sum(1), [self.convolution])
+        return Sentences(features.tanh(), functional.pad(keep_mask, (self.width - 1, 0), value=True))
 
     def _pool(self, columns: Tensor) -> Tensor:
         """w-ap: the mean of each w columns; weighted ones are summed (section 4.2). `(B, L, F)`."""
@@ -206,7 +206,7 @@ class ABCNN(nn.Module):
             )
             for size in [embedding_size] + [filters] * (layers - 1)
         )
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.output = Linear(2 * (layers + 1) + features, len(spec.label().classes))
 
     def forward(self, left: Padded, right: Padded, features: Tensor | None = None) -> Matched:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from zoo.attention import Attended, Attention
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
-from zoo.kernels import Linear
+from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.lstm_attention import Classified
 from zoo.networks.pooling import LearnedQuery, Pooled, Reading
@@ -167,7 +167,7 @@ class AttentiveMatching(nn.Module):
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, longest)
         self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
         self.reader = reader(size=hidden_size, longest=longest, attention=AttentionParts(**attention))  # type: ignore[arg-type]
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.compare = Linear(4 * hidden_size, hidden_size)
         self.output = Linear(hidden_size, len(spec.label().classes))
 

@@ -11,7 +11,8 @@ from torch import nn
 
 from zoo.core.batch import Padded, real_positions
 from zoo.core.spec import DataSpec
-from zoo.kernels import Linear
+from zoo.kernels import Dropout, Linear
+from zoo.kernels.wide_convolution import wide_convolutions
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.lstm_attention import Classified
 from zoo.networks.pooling import Pooling
@@ -67,18 +68,18 @@ class ConvolutionalText(nn.Module):
         self.pooling = nn.ModuleList(pooling(size=filters, longest=longest) for _ in widths)
         sizes = recurrent and Sizes(recurrent, embedding_size, filters, 1, 0.0, text.maximum_length)
         self.sentence_vector = sizes and Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
-        self.embedding_dropout, self.dropout = nn.Dropout(embedding_dropout), nn.Dropout(dropout)
+        self.embedding_dropout, self.dropout = Dropout(embedding_dropout), Dropout(dropout)
         pooled = sum(cast(Pooling, part).feature_size for part in self.pooling)
         self.output = Linear(pooled, len(spec.label().classes))
 
     def forward(self, text: Padded) -> Classified:
         """Classifies texts `(B, T)`."""
         embedded = self.embedding_dropout(self.embed(text.ids))
-        embedded = torch.where(text.keep_mask.unsqueeze(-1), embedded, 0)
         query = self.sentence_vector and self.sentence_vector(embedded, text.lengths)[1]
-        columns, read = embedded.mT, []
-        for convolution, pooling in zip(self.filters, self.pooling, strict=True):
-            features = convolution(columns).relu().mT
+        read = []
+        found = wide_convolutions(embedded, text.lengths, cast(Sequence[nn.Conv1d], self.filters))
+        for features, pooling in zip(found, self.pooling, strict=True):
+            features = features.relu()
             size = features.shape[1]  # T + w - 1: every text has w - 1 more features than words
             keep_mask = real_positions(text.lengths + size - text.ids.shape[1], size)
             last = features.new_zeros(len(features), features.shape[-1]) if query is None else query

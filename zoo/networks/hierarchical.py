@@ -11,7 +11,7 @@ from torch import nn
 
 from zoo.core.batch import Documents
 from zoo.core.spec import DataSpec
-from zoo.kernels import Linear
+from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.lstm_attention import Classified, PooledEncoder
 from zoo.networks.pooling import Pooling
@@ -59,7 +59,7 @@ class HierarchicalAttention(nn.Module):
         self.words = PooledEncoder(sizes=sizes, pooling=word_pooling)
         sizes = sizes._replace(embedding_size=self.words.feature_size, longest=text.maximum_sentences)
         self.sentences = PooledEncoder(sizes=sizes, pooling=sentence_pooling)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.output = Linear(self.sentences.feature_size, len(spec.label().classes))
 
     def forward(self, documents: Documents) -> Classified:

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from zoo.core.batch import Padded, real_positions
 from zoo.core.spec import DataSpec
-from zoo.kernels import Linear
+from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.pooling import Pooled, Pooling, Reading
 from zoo.networks.recurrent import RecurrentLayer
@@ -91,7 +91,7 @@ class LSTMAttention(nn.Module):
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=pooling)
-        self.dropout = nn.Dropout(dropout)
+        self.dropout = Dropout(dropout)
         self.output = Linear(self.words.feature_size, len(spec.label().classes))
 
     def forward(self, text: Padded) -> Classified:

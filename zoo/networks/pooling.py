@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from zoo.attention import Attended, Attention, Score, Selection, covering
 from zoo.kernels import Linear
+from zoo.kernels.words import of_each_word
 from zoo.networks.checks import check_sizes
 
 
@@ -199,7 +200,8 @@ class AttentionPooling(Pooling):
 
     def forward(self, states: Tensor, keep_mask: Tensor, last: Tensor, other: Tensor | None = None) -> Pooled:
         """See `Pooling`."""
-        memory = self.attention.prepare(self.keys(states).tanh(), states, keep_mask.unsqueeze(-2))
+        keys = of_each_word(lambda words: self.keys(words).tanh(), states, keep_mask)
+        memory = self.attention.prepare(keys, states, keep_mask.unsqueeze(-2))
         queries: Tensor = self.query(last, other)
         attended: Attended = self.attention(queries, memory)
         return Pooled(attended.context.flatten(-2), Reading(attended, queries))

@@ -8,12 +8,13 @@ A state is a tuple of tensors whose first is the layer's output: `(h,)`, or `(h,
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import cast
+from typing import ClassVar, cast
 
 import torch
 from torch import Tensor, nn
 
 from zoo.kernels import linear
+from zoo.kernels.packed_recurrent import PackedReader, Weights, packed_gru, packed_lstm
 
 State = tuple[Tensor, ...]
 
@@ -24,9 +25,15 @@ class Recurrent(nn.Module, ABC):
     Args:
         input_size: features of each input.
         hidden_size: features of the output.
+
+    Class attributes:
+        packed: reads sequences of unequal length without padding; None: nothing does.
     """
 
+    packed: ClassVar[PackedReader | None] = None
+
     parts: int  # tensors in a state
+    layer: nn.RNNBase
 
     def __init__(self, *, input_size: int, hidden_size: int) -> None:
         super().__init__()
@@ -45,10 +52,16 @@ class Recurrent(nn.Module, ABC):
     def step(self, inputs: Tensor, state: State) -> State:
         """Advances `(N, hidden_size)` states by inputs `(N, input_size)`."""
 
+    @property
+    def weights(self) -> Weights:
+        """Of the inputs and of the state, and their biases."""
+        return Weights(*self.layer.parameters())
+
 
 class GRU(Recurrent):
     """Gated recurrent unit (Cho et al. 2014, eq. 5-8) as in torch: the reset acts after the product."""
 
+    packed: ClassVar[PackedReader | None] = staticmethod(packed_gru)
     parts = 1
 
     def __init__(self, *, input_size: int, hidden_size: int) -> None:
@@ -62,12 +75,13 @@ class GRU(Recurrent):
 
     def step(self, inputs: Tensor, state: State) -> State:
         """See `Recurrent`."""
-        return (torch.gru_cell(inputs, state[0], *_weights(self.layer)),)
+        return (torch.gru_cell(inputs, state[0], *self.weights),)
 
 
 class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997) with forget gates."""
 
+    packed: ClassVar[PackedReader | None] = staticmethod(packed_lstm)
     parts = 2
 
     def __init__(self, *, input_size: int, hidden_size: int) -> None:
@@ -82,7 +96,7 @@ class LSTM(Recurrent):
 
     def step(self, inputs: Tensor, state: State) -> State:
         """See `Recurrent`."""
-        hidden, cell = torch.lstm_cell(inputs, state, *_weights(self.layer))
+        hidden, cell = torch.lstm_cell(inputs, state, *self.weights)
         return hidden, cell
 
 
@@ -99,7 +113,7 @@ class Rectified(Recurrent):
     def __init__(self, *, input_size: int, hidden_size: int) -> None:
         super().__init__(input_size=input_size, hidden_size=hidden_size)
         self.layer = nn.RNN(input_size, hidden_size, nonlinearity="relu", batch_first=True)
-        of_input, of_state, *biases = _weights(self.layer)
+        of_input, of_state, *biases = self.weights
         nn.init.kaiming_normal_(of_input, nonlinearity="relu")
         nn.init.eye_(of_state)
         for bias in biases:
@@ -112,14 +126,8 @@ class Rectified(Recurrent):
 
     def step(self, inputs: Tensor, state: State) -> State:
         """See `Recurrent`."""
-        of_input, of_state, input_bias, state_bias = _weights(self.layer)
+        of_input, of_state, input_bias, state_bias = self.weights
         return ((linear(inputs, of_input, input_bias) + linear(state[0], of_state, state_bias)).relu(),)
-
-
-def _weights(layer: nn.RNNBase) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Of the inputs, of the state, and both biases."""
-    of_input, of_state, input_bias, state_bias = layer.parameters()
-    return of_input, of_state, input_bias, state_bias
 
 
 RecurrentLayer = Callable[..., Recurrent]

@@ -12,7 +12,7 @@ H hidden size. Annotations have H features too, so every attention score fits.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, cast
 
 import torch
@@ -23,9 +23,10 @@ from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.decoding import Step
 from zoo.kernels import Linear
+from zoo.kernels.packed_recurrent import packing_pays
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.decoded import Decoded, both_sides
-from zoo.networks.recurrent import RecurrentLayer, RecurrentStack, State
+from zoo.networks.recurrent import Recurrent, RecurrentLayer, RecurrentStack, State
 from zoo.runtime.compiling import compilable
 
 
@@ -106,7 +107,8 @@ class Encoder(nn.Module):
     """Reads in both directions: `h_j = [forward_j; backward_j]` (Bahdanau et al. 2015, section 3.2).
 
     The backward layer runs forward over reversed rows: so padding comes after the words in both directions,
-    and no packing is needed, which is slower on a CPU.
+    and torch's packing is not needed, which is slower on a CPU. Where much is padding, nothing is computed
+    for it (`zoo.kernels.packed_recurrent`).
 
     Args:
         sizes: the layers; H is divided among the directions.
@@ -136,17 +138,28 @@ class Encoder(nn.Module):
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Encodes `(B, K, E)` into annotations `(B, K, H)` and the top layer's final states `(B, H)`."""
-        last = (lengths - 1)[:, None, None]
-        finals: list[Tensor] = []
+        packs, final = packing_pays(embedded, lengths), embedded
         for number, layer in enumerate(self.layers):
+            directions = cast(Sequence[Recurrent], layer)
             inputs = self.dropout(embedded) if number else embedded
-            outputs, finals = [], []
-            for direction, from_end in zip(cast(nn.ModuleList, layer), self.from_end, strict=True):
-                read = direction(reverse(inputs, lengths) if from_end else inputs)
-                finals.append(read.gather(1, last.expand(-1, -1, read.shape[-1]))[:, 0])
-                outputs.append(reverse(read, lengths) if from_end else read)
-            embedded = torch.cat(outputs, -1)
-        return embedded, torch.cat(finals, -1)
+            if packs and (packed := type(directions[0]).packed) is not None:
+                weights = [direction.weights for direction in directions]
+                embedded, final = packed(inputs, lengths, weights, self.from_end)
+            else:
+                embedded, final = self._padded(directions, inputs, lengths)
+        return embedded, final
+
+    def _padded(
+        self, directions: Sequence[Recurrent], inputs: Tensor, lengths: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Reads padding as well, behind the words."""
+        last = (lengths - 1)[:, None, None]
+        outputs, finals = [], []
+        for direction, from_end in zip(directions, self.from_end, strict=True):
+            read = direction(reverse(inputs, lengths) if from_end else inputs)
+            finals.append(read.gather(1, last.expand(-1, -1, read.shape[-1]))[:, 0])
+            outputs.append(reverse(read, lengths) if from_end else read)
+        return torch.cat(outputs, -1), torch.cat(finals, -1)
 
 
 class Decoder(nn.Module, ABC):
