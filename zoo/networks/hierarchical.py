@@ -35,8 +35,8 @@ class HierarchicalAttention(nn.Module):
         dropout: on embeddings, sentences and documents.
 
     Raises:
-        ValueError: if a size is below 1, the dropout is no probability below 1, or the data has no documents
-            or no labels.
+        ValueError: if a size is below 1, the dropout is no probability below 1, a pooling asks for a second
+            text, or the data has no documents or no labels.
     """
 
     def __init__(
@@ -67,5 +67,5 @@ class HierarchicalAttention(nn.Module):
         read = [self.words(self.dropout(self.embed(group.ids)), group.lengths) for group in documents.groups]
         sentences = documents.arranged(torch.cat([pooled.vector for pooled in read]))
         document = self.sentences(self.dropout(sentences), documents.lengths)
-        readings = tuple(pooled.reading for pooled in (*read, document) if pooled.reading is not None)
-        return Classified(self.output(self.dropout(document.vector)), readings)
+        readings = tuple(pooled.reading for pooled in read if pooled.reading is not None)
+        return Classified(self.output(self.dropout(document.vector)), readings, document.reading)

@@ -25,11 +25,27 @@ class Classified(NamedTuple):
 
     Attributes:
         logits: `(B, C)`, scores of C classes.
-        readings: the readings of attention, those of words before those of sentences; none without attention.
+        readings: what attention read of words: of a text one reading, or one for each width of filters; of
+            documents one for each group of sentences. None without attention over words.
+        over_sentences: what it read of the sentences of documents; None without attention over sentences.
     """
 
     logits: Tensor
     readings: tuple[Reading, ...] = ()
+    over_sentences: Reading | None = None
+
+
+def require_one_text(pooling: Pooling) -> None:
+    """Refuses a pooling that asks for a second text, in a network that reads one.
+
+    Raises:
+        ValueError: the pooling asks for it.
+    """
+    if pooling.needs_other:
+        raise ValueError(
+            "query: OtherText asks for a second text, and this network reads one text;"
+            " take model/query=learned or model/query=last_state"
+        )
 
 
 class PooledEncoder(nn.Module):
@@ -41,12 +57,16 @@ class PooledEncoder(nn.Module):
 
     Attributes:
         feature_size: F.
+
+    Raises:
+        ValueError: the pooling asks for a second text.
     """
 
     def __init__(self, *, sizes: Sizes, pooling: Callable[..., Pooling]) -> None:
         super().__init__()
         self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
         self.pooling = pooling(size=sizes.hidden_size, longest=sizes.longest)
+        require_one_text(self.pooling)
         self.feature_size = self.pooling.feature_size
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Pooled:
@@ -69,8 +89,8 @@ class LSTMAttention(nn.Module):
         dropout: on embeddings, between layers and on the vector.
 
     Raises:
-        ValueError: if a size is below 1, the dropout is no probability below 1, or the data has no text or
-            no labels.
+        ValueError: if a size is below 1, the dropout is no probability below 1, the pooling asks for a second
+            text, or the data has no text or no labels.
     """
 
     def __init__(
