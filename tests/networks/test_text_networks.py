@@ -193,8 +193,8 @@ class TestConvolutional:
     @pytest.mark.parametrize(
         ("pooling", "asks", "reason"),
         [
-            (Last, False, "filters have no"),
-            (attention(LastState), True, "filters have no"),
+            (Last, False, "have no state"),
+            (attention(LastState), True, "have no state"),
             (attention(OtherText), False, "recurrent must be GRU or LSTM"),
             (attention(LearnedQuery), True, "recurrent must be left out"),
             (Max, True, "recurrent must be left out"),

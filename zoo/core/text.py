@@ -145,10 +145,14 @@ class TextCodec:
         Returns:
             as many as `encode` gives ids for the text; empty for EOS.
         """
+        words, numbers = self.words_and_numbers(text)
+        return ["" if number is None else words[number] for number in numbers]
+
+    def words_and_numbers(self, text: str) -> tuple[list[str], list[int | None]]:
+        """The words of a text, see `words`, and for each of its tokens the number of its word (EOS: None)."""
         text = normalise(text)  # first: the library places the words of other text wrongly
         words = [word for word, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(text)]
-        numbers = self._tokenizer.encode(text).word_ids
-        return ["" if number is None else words[number] for number in numbers]
+        return words, list(self._tokenizer.encode(text).word_ids)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """One readable name for each id, for the axes of figures: `</s>` for EOS, `␣` for a blank alone."""

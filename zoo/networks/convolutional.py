@@ -98,8 +98,8 @@ def _check_query(pooling: Pooling, recurrent: RecurrentLayer | None) -> None:
     """
     if pooling.needs_last:
         raise ValueError(
-            "pooling by the last state, or with it as the query, needs a recurrent network, and filters have no"
-            " state; take model/pooling=max, or model/pooling=attention with model/query=learned or other_text"
+            "pooling by the last state, or with it as the query, needs a recurrent network, and filters"
+            " have no state; take model/pooling=max, or model/pooling=attention with model/query=learned"
         )
     if pooling.needs_other and recurrent is None:
         raise ValueError(
