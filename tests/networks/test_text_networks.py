@@ -1,6 +1,7 @@
 """The networks that classify and match texts, against loops written from their papers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -29,9 +30,10 @@ from zoo.networks.pooling import (
 )
 from zoo.networks.recurrent import GRU
 
-_TEXT = TextSpec(tokenizer="words", size=11, maximum_length=12, maximum_sentences=7)
+_TEXT = TextSpec(tokenizer="words", size=11, maximum_length=12)
 _LABEL = LabelSpec(("a", "b", "c"))
 TEXT = DataSpec("toy", {"text": _TEXT, "label": _LABEL})
+DOCUMENT = DataSpec("toy", {"text": replace(_TEXT, maximum_sentences=7), "label": _LABEL})
 PAIR = DataSpec("toy", {"left": _TEXT, "right": _TEXT, "label": _LABEL})
 TEXTS = padded([4, 5, 6, 7, 3], [8, 3], [9, 10, 4, 3])
 
@@ -124,7 +126,7 @@ class TestHierarchical:
     ) -> HierarchicalAttention:
         torch.manual_seed(0)
         network = HierarchicalAttention(
-            spec=TEXT,
+            spec=DOCUMENT,
             recurrent=GRU,
             word_pooling=word,
             sentence_pooling=sentence,

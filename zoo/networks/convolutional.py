@@ -13,7 +13,7 @@ from zoo.core.batch import Padded, real_positions
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear
 from zoo.networks.checks import check_dropouts, check_sizes
-from zoo.networks.lstm_attention import Classified
+from zoo.networks.lstm_attention import Classified, require_texts
 from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
@@ -38,7 +38,7 @@ class ConvolutionalText(nn.Module):
 
     Raises:
         ValueError: if a size is below 1, a dropout is no probability below 1, no width is given, the pooling
-            and `recurrent` do not go together, or the data has no text or no labels.
+            and `recurrent` do not go together, or the data has no text, documents in its place, or no labels.
     """
 
     def __init__(
@@ -59,6 +59,7 @@ class ConvolutionalText(nn.Module):
         check_sizes(embedding_size=embedding_size, filters=filters, **{f"widths: {w}": w for w in widths})
         check_dropouts(dropout=dropout, embedding_dropout=embedding_dropout)
         text = spec.text("text")
+        require_texts(text)
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         self.filters = nn.ModuleList(
             nn.Conv1d(embedding_size, filters, width, padding=width - 1) for width in widths

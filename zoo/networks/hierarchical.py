@@ -54,6 +54,8 @@ class HierarchicalAttention(nn.Module):
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
         check_dropouts(dropout=dropout)
         text = spec.text("text")
+        if text.maximum_sentences == 1:
+            raise ValueError("the data has texts that are not cut into sentences; this model reads documents")
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=word_pooling)

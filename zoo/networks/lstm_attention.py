@@ -12,7 +12,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from zoo.core.batch import Padded, real_positions
-from zoo.core.spec import DataSpec
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.kernels import Linear
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.pooling import Pooled, Pooling, Reading
@@ -45,6 +45,18 @@ def require_one_text(pooling: Pooling) -> None:
         raise ValueError(
             "query: OtherText asks for a second text, and this network reads one text;"
             " take model/query=learned or model/query=last_state"
+        )
+
+
+def require_texts(text: TextSpec) -> None:
+    """Refuses documents, in a network that reads one text.
+
+    Raises:
+        ValueError: they are documents.
+    """
+    if text.maximum_sentences > 1:
+        raise ValueError(
+            "the data has documents of sentences; this model reads texts that are not cut into any"
         )
 
 
@@ -90,7 +102,7 @@ class LSTMAttention(nn.Module):
 
     Raises:
         ValueError: if a size is below 1, the dropout is no probability below 1, the pooling asks for a second
-            text, or the data has no text or no labels.
+            text, or the data has no text, documents in its place, or no labels.
     """
 
     def __init__(
@@ -108,6 +120,7 @@ class LSTMAttention(nn.Module):
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size, layers=layers)
         check_dropouts(dropout=dropout)
         text = spec.text("text")
+        require_texts(text)
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=pooling)
