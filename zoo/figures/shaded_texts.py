@@ -71,6 +71,14 @@ class ShadedText(NamedTuple):
         darkest = max((float(one.max()) for one in found if one.size), default=0.0)
         return [(one / darkest if darkest > 0 else one).tolist() for one in found]
 
+    @property
+    def scale(self) -> str:
+        """The largest weights, of which shades and bars are shares."""
+        words = [max(one.weights) for one in self.sentences if one.weights]
+        sentences = [one.weight for one in self.sentences if one.weight is not None]
+        said = {"word": words, "sentence": sentences}
+        return ", ".join(f"largest {what} weight {max(found):.2f}" for what, found in said.items() if found)
+
 
 def shaded_sheet(groups: Mapping[str, Sequence[ShadedText]], *, title: str = "") -> Figure:
     """Draws texts in columns, at most three beside each other.

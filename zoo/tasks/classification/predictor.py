@@ -104,7 +104,8 @@ class Classifier(TextPredictor):
             best = predictor.predict([text])[0][0]
             if best.text is None or not attends(best.text):
                 raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
-            columns[name] = [best.text._replace(notes=[f"{best.label} ({best.probability:.2f})"])]
+            notes = [f"{best.label} ({best.probability:.2f})", best.text.scale]
+            columns[name] = [best.text._replace(notes=notes)]
         draw(path, partial(shaded_sheet, columns))
         return [Path(path)]
 

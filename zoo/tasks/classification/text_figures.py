@@ -64,6 +64,9 @@ class TextFigures(Figures):
         for item, answers in zip(items, task.classify(batch.raw), strict=True):
             best = answers[0]
             assert best.text is not None  # weights were asked for
-            note = f"{best.label} ({best.probability:.2f}), true: {item['references'][0]}"
-            found.append(best.text._replace(notes=[note]))
+            notes = [
+                f"{best.label} ({best.probability:.2f}), true: {item['references'][0]}",
+                best.text.scale,
+            ]
+            found.append(best.text._replace(notes=notes))
         return found
