@@ -27,6 +27,11 @@ class Column(ABC):
     def problem(self, value: Any) -> str | None:
         """What is wrong with a value; None for a good one."""
 
+    @staticmethod
+    def hashable(value: Any) -> Any:
+        """What of a value is hashed."""
+        return value
+
 
 @dataclass(frozen=True)
 class Text(Column):
@@ -74,6 +79,11 @@ class Sentences(Column):
     def sentences(values: Iterable[Sequence[str]]) -> Iterator[str]:
         """All sentences of some documents."""
         return (sentence for document in values for sentence in document)
+
+    @staticmethod
+    def hashable(value: Sequence[str]) -> str:
+        """See `Column`: the whole text, so that it may be compared with what reads it as one."""
+        return " ".join(value)
 
 
 @dataclass(frozen=True)
@@ -125,6 +135,26 @@ class Group(Column):
     def problem(self, value: Any) -> str | None:
         """See `Column`: it must be a whole number."""
         return None if type(value) is int else f"must be a whole number, got {value!r}"
+
+
+@dataclass(frozen=True)
+class Place(Column):
+    """Which word of a text decides about its label, for texts whose words stand between blanks.
+
+    Values are lists: the word's number; of documents the number of its sentence and its own in that.
+
+    Attributes:
+        text: the column of the text.
+    """
+
+    arrow = pa.list_(pa.int32())
+    hashed = False
+    text: str = "text"
+
+    def problem(self, value: Any) -> str | None:
+        """See `Column`: it must be a list of one or two whole numbers from 0 on."""
+        good = isinstance(value, list | tuple) and all(type(one) is int and one >= 0 for one in value)
+        return None if good and len(value) in (1, 2) else f"must be one or two numbers, got {value!r}"
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from datasets import Dataset, concatenate_datasets
 
 from data.core.cache import made_once, require_space
 from data.core.copies import Copies, Found, copies, hashes
-from data.text.columns import Alignment, Column, Label, Sentences, Text
+from data.text.columns import Alignment, Column, Label, Place, Sentences, Text
 from data.text.corpus import Corpus, Rows
 from data.text.text_files import content_hash
 from data.text.vocabulary import Vocabulary
@@ -267,7 +267,9 @@ def _classes(
 def _content_hash(table: Dataset, columns: Mapping[str, Column]) -> str:
     """sha256 over the raw values of a split, row by row."""
     hashed = [name for name, column in columns.items() if column.hashed]
-    return _sha256(value for row in _rows(table, hashed) for value in row)
+    kinds = [columns[name] for name in hashed]
+    rows = _rows(table, hashed)
+    return _sha256(kind.hashable(value) for row in rows for kind, value in zip(kinds, row, strict=True))
 
 
 def _texts(table: Dataset, columns: Mapping[str, Column]) -> Iterator[tuple[Any, ...]]:
@@ -394,6 +396,11 @@ def _ids(
                 _require_fitting(
                     where, start, pa.array(rows[name], column.arrow), ids[f"{column.target}_ids"]
                 )
+            elif isinstance(column, Place):
+                added = codecs[column.text].spec.added
+                texts = zip(rows[name], rows[column.text], ids[f"{column.text}_ids"].to_pylist(), strict=True)
+                for row, (place, text, tokens) in enumerate(texts, start=start):
+                    _require_place(f"{where}, row {row}", place, text, tokens, added)
         yield pa.RecordBatch.from_pydict(ids)
 
 
@@ -404,6 +411,23 @@ def _require_fitting(where: str, start: int, alignment: pa.Array, ids: pa.Array)
             f"{where}, row {start + row}: {len(alignment[row])} alignment positions for {len(ids[row])}"
             " target tokens; choose the vocabulary whose tokens the corpus aligns"
         )
+
+
+def _require_place(where: str, place: list[int], text: str | list[str], ids: list[Any], added: int) -> None:
+    """Refuses a place that is no word of its text, and a text whose words are not its tokens."""
+    sentences, rows = (text, ids) if isinstance(text, list) else ([text], [ids])
+    *within, word = place
+    sentence = within[0] if within else 0
+    if len(within) != isinstance(text, list) or sentence >= len(sentences):
+        raise ValueError(f"{where}: there is no place {place} in {text!r}")
+    words, tokens = len(sentences[sentence].split()), len(rows[sentence]) - added
+    if words != tokens:
+        raise ValueError(
+            f"{where}: {words} words are {tokens} tokens, but a place is a word: choose a vocabulary of words"
+            " (data/tokenizer=tokens)"
+        )
+    if word >= words:
+        raise ValueError(f"{where}: there is no place {place} in {text!r}")
 
 
 def _write(path: Path, batches: Iterator[pa.RecordBatch]) -> bool:

@@ -14,7 +14,7 @@ from torch.utils.data import Dataset
 
 from data.core.batching import Part
 from data.core.ragged import Ints, Ragged
-from data.text.columns import Alignment, Column, Degree, Label, Sentences, Text
+from data.text.columns import Alignment, Column, Degree, Label, Place, Sentences, Text
 from zoo.core.batch import Documents, Padded, groups_of_like_length
 from zoo.core.spec import DataSpec, TextSpec
 
@@ -32,7 +32,8 @@ class RowBatch:
         loss_weight: see `data.core.batching.Part`.
         text: by column, ids ending in EOS where the text has it, without BOS.
         documents: by column, the same of each sentence.
-        values: by column, `(B,)` labels and groups (int64) or degrees (float32), or alignments `(B, T)`.
+        values: by column, `(B,)` labels and groups (int64) or degrees (float32), alignments `(B, T)`, or
+            places `(B, 1)`, of documents `(B, 2)`.
         raw: by column, raw texts, and of documents lists of sentences; empty of windows of a stream.
     """
 
@@ -82,6 +83,11 @@ class SentenceReader:
     def add(self, batch: RowBatch, name: str, rows: Ints) -> None:
         """See `Reader`."""
         batch.text[name] = self.padded(rows)
+
+    def holds(self, rows: Ints, places: Ints) -> NDArray[np.bool_]:
+        """Whether batches hold the words at some places `(B, 1)`: `(B,)`. A cut sentence ends in EOS, too."""
+        held: NDArray[np.bool_] = places[:, -1] < self.lengths[rows] - self._spec.added
+        return held
 
     def padded(self, rows: Ints) -> Padded:
         """Some sentences; one that is cut ends in EOS all the same."""
@@ -134,6 +140,12 @@ class DocumentReader:
         self.lengths: Ints = self._summed(self._sentences.lengths)
         self.cut = (counts > self._counts) | (self._summed(self._sentences.cut) > 0)
 
+    def holds(self, rows: Ints, places: Ints) -> NDArray[np.bool_]:
+        """Whether batches hold the words at some places `(B, 2)`: `(B,)`."""
+        there: NDArray[np.bool_] = places[:, 0] < self._counts[rows]
+        sentences = self._starts[rows] + np.where(there, places[:, 0], 0)
+        return there & self._sentences.holds(sentences, places)
+
     def _summed(self, numbers: NDArray[Any]) -> Ints:
         """What the sentences of each document have together."""
         sums = np.concatenate([[0], np.cumsum(numbers)]).astype(np.int64)
@@ -153,6 +165,28 @@ class DocumentReader:
             places=torch.from_numpy(places),
             lengths=torch.from_numpy(counts),
         )
+
+
+class PlaceReader:
+    """Reads which token of a text decides; -1 where it was cut off. See `Reader`."""
+
+    def __init__(self, places: Ints, text: SentenceReader | DocumentReader, spec: TextSpec) -> None:
+        """Reads nothing yet.
+
+        Args:
+            places: `(N, 1)` words of texts, or `(N, 2)` sentences of documents and words in them.
+            text: reads the texts.
+            spec: describes them.
+        """
+        self._places, self._text, self._before = places, text, "cls" in spec.special
+
+    def add(self, batch: RowBatch, name: str, rows: Ints) -> None:
+        """See `Reader`."""
+        places = self._places[rows]
+        tokens = places.copy()
+        tokens[:, -1] += self._before
+        held = self._text.holds(rows, places)
+        batch.values[name] = torch.from_numpy(np.where(held[:, None], tokens, -1))
 
 
 class ValueReader:
@@ -249,6 +283,11 @@ class EncodedRows(Dataset[Any]):
             if isinstance(column, Alignment):
                 positions = Ragged.of_arrow(table.data.column(name).chunks)
                 self._readers[name] = AlignmentReader(positions, texts[column.source], texts[column.target])
+            elif isinstance(column, Place):
+                text = texts[column.text]
+                assert isinstance(text, SentenceReader | DocumentReader), "no window has a place"
+                places = np.array(table[name][:], np.int64)
+                self._readers[name] = PlaceReader(places, text, spec.text(column.text))
             elif name not in texts:
                 stored = f"{name}_ids" if isinstance(column, Label) else name
                 kind = np.float32 if isinstance(column, Degree) else np.int64

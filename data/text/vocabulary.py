@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
-from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
 
 from zoo.core.text import BLANK, SPECIAL_TOKENS, normalizer
 
@@ -18,6 +18,17 @@ _UNK = SPECIAL_TOKENS["unk"]
 
 MUCH_UNKNOWN = 0.2
 """Share of the tokens of a split. Of more that a vocabulary does not know, it is warned."""
+
+_ENGLISH = "|".join(
+    [
+        r"\w+(?=n't\b)",  # do of don't
+        r"n't\b",
+        r"'(?:s|re|ve|m|ll|d)\b",
+        r"\w+(?:[-.,:&/]\w+)*",  # also well-made, U.S, 3.5, 10:30, AT&T
+        r"([^\w\s])\1*",  # also ..., --, !!!
+    ]
+)
+"""Tokens of English text; case does not matter for any that is cut off."""
 
 _LONGEST_WORD = 1000
 """Characters. What is longer is no word, and learning its pieces takes time that grows with its square."""
@@ -31,6 +42,7 @@ class Vocabulary(ABC):
         joint: one vocabulary for all texts of an item instead of one for each.
         special: names of the special tokens, in the order of their ids: pad, unk and some of bos, eos, cls,
             sep and mask. A sentence begins with CLS and ends in EOS, or else SEP, where these are among them.
+        lowercase: whether case is lost.
         whole_words: True where tokens are never pieces of words, so that a word can be unknown.
     """
 
@@ -38,6 +50,7 @@ class Vocabulary(ABC):
 
     joint: bool = False
     special: tuple[str, ...] = ("pad", "unk", "bos", "eos")
+    lowercase: bool = False
 
     def __post_init__(self) -> None:
         special = list(self.special)
@@ -65,6 +78,8 @@ class Vocabulary(ABC):
         """
         tokenizer, trainer = self._untrained()
         tokenizer.normalizer = normalizer()
+        if self.lowercase:
+            tokenizer.normalizer = normalizers.Sequence([normalizer(), normalizers.Lowercase()])
         around = ["cls"] if "cls" in self.special else []
         around += [name for name in ("eos", "sep") if name in self.special][:1]
         if around:
@@ -190,12 +205,37 @@ class Words(Vocabulary):
 
     def _untrained(self) -> tuple[Tokenizer, trainers.Trainer]:
         tokenizer = Tokenizer(models.WordLevel(unk_token=_UNK))
-        _cut_into_words(tokenizer)
+        self._cut(tokenizer)
         return tokenizer, trainers.WordLevelTrainer(
             vocab_size=self.size or 2**31 - 1,
             min_frequency=self.minimum_count,
             special_tokens=self._special_tokens,
             show_progress=False,
+        )
+
+    def _cut(self, tokenizer: Tokenizer) -> None:
+        """Says what a word is."""
+        _cut_into_words(tokenizer)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tokens(Words):
+    """What stands between blanks, for texts that others have cut: "do n't", or quotes as `` and ''."""
+
+    def _cut(self, tokenizer: Tokenizer) -> None:
+        tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+
+
+@dataclass(frozen=True, kw_only=True)
+class EnglishWords(Words):
+    """Words of raw English, nearly as the Penn Treebank cuts them: "do" "n't", "film" "'s", "." alone.
+
+    A word is the same token wherever it stands, so text is not put together again as it was.
+    """
+
+    def _cut(self, tokenizer: Tokenizer) -> None:
+        tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+            [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Split(Regex(_ENGLISH), "isolated")]
         )
 
 

@@ -31,17 +31,21 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
     if multirun:
         check_sweep(jobs)
     for one in data.values():
-        check_files(one)
+        check_files(one, training=True)
 
 
-def check_files(data: Any) -> None:
+def check_files(data: Any, *, training: bool = False) -> None:
     """Refuses a data module whose files are missing and cannot be downloaded, or are no files of its kind.
+
+    Args:
+        data: has `check_files`, and `check_training_files` for what only a new training needs, or neither.
+        training: whether one begins.
 
     Raises:
         ConfigError: names the files.
     """
     try:
-        if hasattr(data, "check_files"):
-            data.check_files()
+        for name in ("check_files", *["check_training_files"] * training):
+            getattr(data, name, lambda: None)()
     except (FileNotFoundError, ValueError) as error:
         raise ConfigError([Problem("data", str(error))]) from error
