@@ -145,13 +145,22 @@ class TextCodec:
         Returns:
             as many as `encode` gives ids for the text; empty for EOS.
         """
-        words, numbers = self.words_and_numbers(text)
-        return ["" if number is None else words[number] for number in numbers]
-
-    def words_and_numbers(self, text: str) -> tuple[list[str], list[int | None]]:
-        """The words of a text, see `words`, and for each of its tokens the number of its word (EOS: None)."""
         text = normalise(text)  # first: the library places the words of other text wrongly
         words = [word for word, _ in self._tokenizer.pre_tokenizer.pre_tokenize_str(text)]
+        numbers = self._tokenizer.encode(text).word_ids
+        return ["" if number is None else words[number] for number in numbers]
+
+    def words_in(self, text: str) -> tuple[list[str], list[int | None]]:
+        """The words of a text as they stand in it, after a blank where one is before them.
+
+        Returns:
+            The words, and for each token that `encode` gives the number of its word; None for EOS.
+        """
+        text = normalise(text)  # first: the library places the words of other text wrongly
+        words, last = [], 0
+        for _, (_, end) in self._tokenizer.pre_tokenizer.pre_tokenize_str(text):
+            words.append(text[last:end])  # some tokenizers leave out blanks, which lie between
+            last = end
         return words, list(self._tokenizer.encode(text).word_ids)
 
     def tokens(self, ids: Sequence[int]) -> list[str]:

@@ -12,6 +12,7 @@ from torch import nn
 from zoo.core.batch import Documents
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear
+from zoo.kernels.noise import of_parts
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.lstm_attention import Classified, PooledEncoder
 from zoo.networks.pooling import Pooling
@@ -66,7 +67,12 @@ class HierarchicalAttention(nn.Module):
 
     def forward(self, documents: Documents) -> Classified:
         """Classifies documents."""
-        read = [self.words(self.dropout(self.embed(group.ids)), group.lengths) for group in documents.groups]
+        read = []
+        sizes = [len(group.ids) for group in documents.groups]
+        origins = zip(*(one.split(sizes) for one in documents.origins), strict=True)
+        for group, origin in zip(documents.groups, origins, strict=True):
+            with of_parts(*origin):  # what is sampled in a sentence does not depend on its group
+                read.append(self.words(self.dropout(self.embed(group.ids)), group.lengths))
         sentences = documents.arranged(torch.cat([pooled.vector for pooled in read]))
         document = self.sentences(self.dropout(sentences), documents.lengths)
         readings = tuple(pooled.reading for pooled in read if pooled.reading is not None)

@@ -10,7 +10,7 @@ from torch import Tensor
 from zoo.core.batch import Documents, Padded, groups_of_like_length
 from zoo.core.sentences import split_sentences
 from zoo.core.spec import TextSpec
-from zoo.core.text import BLANK, TextCodec, is_blank
+from zoo.core.text import TextCodec, is_blank
 from zoo.figures import ShadedSentence, ShadedText
 
 Raw = str | Sequence[str]
@@ -100,7 +100,7 @@ class Reader:
     def _sentence(
         self, sentence: str, ids: list[int], weights: list[float] | None, weight: float | None
     ) -> ShadedSentence:
-        words, numbers = self.codec.words_and_numbers(sentence)
+        words, numbers = self.codec.words_in(sentence)
         # Of a text that was cut the last token may be EOS, in place of a word.
         numbers = [
             None if token == self.spec.end else number
@@ -112,7 +112,7 @@ class Reader:
         for place, number in enumerate(numbers):
             if number is None or number != before:
                 special = f" {self.codec.tokens([ids[place]])[0]}"
-                shown.append(special if number is None else words[number].replace(BLANK, " "))
+                shown.append(special if number is None else words[number])
                 sums.append(0.0)
             sums[-1] += weights[place] if weights is not None else 0.0
             before = number

@@ -28,6 +28,7 @@ from zoo.tasks.classification.scores import ClassificationScores
 from zoo.tasks.policy_gradient import check_reinforce, named_terms
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Task
+from zoo.tasks.word_vectors import begin_with_vectors, vectors_fit_network
 
 _AT_ONCE = 64
 """The most texts that are classified at once, outside of a data module's batches."""
@@ -36,7 +37,13 @@ _TOKENS_AT_ONCE = 16_384
 
 
 class ClassificationNetwork(Protocol):
-    """The network of the task."""
+    """The network of the task.
+
+    Attributes:
+        embed: vectors of its tokens.
+    """
+
+    embed: nn.Embedding
 
     def __call__(self, text: Padded | Documents) -> Classified:
         """Classifies texts `(B, T)`, or B documents."""
@@ -79,6 +86,7 @@ class ClassificationTask(Task):
     batch_type = ClassificationBatch
     noun, unit = "texts", "words"
     predictor = Classifier
+    rules = (vectors_fit_network,)
     metrics: ClassVar = {
         "accuracy": Measure(
             MulticlassAccuracy, better="max", digits=4, headline=True, watched=1, items="exact_match"
@@ -139,6 +147,12 @@ class ClassificationTask(Task):
             baseline = reinforce["baseline"](state_size=choosing[0].query_size)
             self.reinforce = Reinforce(baseline=baseline, entropy_weight=reinforce["entropy_weight"])
             self.weight = reinforce.get("weight", 1.0)
+
+    def setup(self, stage: str) -> None:
+        """See `Task`; a training begins with the data's word vectors, where it has any."""
+        super().setup(stage)
+        if stage == "fit":
+            begin_with_vectors(self.network, self.trainer)
 
     # Training
 
