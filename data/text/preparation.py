@@ -118,10 +118,19 @@ def _code(*participants: object) -> Iterator[str]:
     """The source of all that shapes what is prepared: when it changes, what was prepared is not used."""
     classes = (base for participant in participants for base in type(participant).__mro__)
     shared = ["zoo.core.text", "data.text.text_files", "data.core.splitting", __name__]
-    for module in dict.fromkeys([*shared, *(base.__module__ for base in classes)]):
+    modules = dict.fromkeys([*shared, *(base.__module__ for base in classes)])
+    for module in dict.fromkeys([*modules, *(used for one in modules for used in _used_by(one))]):
         file = getattr(sys.modules.get(module), "__file__", None)
         if file and module.partition(".")[0] not in sys.stdlib_module_names:
             yield Path(file).read_text(encoding="utf-8")
+
+
+def _used_by(module: str) -> list[str]:
+    """The modules of the same package, or of the library, whose functions and classes a module imports."""
+    packages = {module.partition(".")[0], "zoo"}
+    values = vars(sys.modules[module]).values() if module in sys.modules else ()
+    named = {getattr(value, "__module__", None) or "" for value in values}
+    return sorted(one for one in named if one.partition(".")[0] in packages)
 
 
 def _read(folder: Path) -> Prepared | None:

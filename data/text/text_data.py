@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_SHOWN = 200
+"""Characters of a text in a message."""
+
 
 class TextData(DataModule):
     """Rows of a corpus as token batches; a derived class makes its task's batch of them, in `collate`.
@@ -147,7 +150,7 @@ class TextData(DataModule):
         say_copies(
             f"{self.corpus.name} {self.noun}",
             prepared.copies,
-            lambda split, number: repr(prepared.splits[split][number][first]),
+            lambda split, number: _shown(prepared.splits[split][number][first]),
         )
         self.baselines = self._baselines(prepared)
         self._spec = spec
@@ -238,3 +241,9 @@ class TextData(DataModule):
         sizes = lengths[self.loss_over] if self.loss_over else np.ones(len(self._splits[split]), np.int64)
         both = np.stack(list(lengths.values()), axis=1)
         return TokenBatches(both, self.batch_tokens, sizes=sizes, seed=seed, layout=layout)
+
+
+def _shown(text: str | list[str]) -> str:
+    """The beginning of a text or document, for a message."""
+    words = text if isinstance(text, str) else " ".join(text)
+    return repr(words if len(words) <= _SHOWN else f"{words[:_SHOWN]} ...")

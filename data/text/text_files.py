@@ -50,7 +50,7 @@ def read_pairs(source: Path, target: Path) -> Iterator[Pair]:
     """
     paths = source, target
     sides = read_lines(source), read_lines(target)
-    blank = _Blank("is empty", "remove them from both sides or fill them")
+    blank = Blank("is empty", "remove them from both sides or fill them")
     for number, pair in enumerate(zip_longest(sides[0], sides[1]), start=1):
         if None in pair:
             shorter = pair.index(None)
@@ -74,7 +74,7 @@ def read_tsv(path: Path, columns: Sequence[int] = (2,)) -> Iterator[Pair]:
     Raises:
         ValueError: as `read_lines`; a line has other columns, or (at the end) lines have a blank side.
     """
-    blank = _Blank(*_OF_TABLES)
+    blank = Blank(*_OF_TABLES)
     for number, line in enumerate(read_lines(path), start=1):
         if blank.found(path, number, line):
             continue
@@ -100,7 +100,7 @@ def read_jsonl(path: Path, keys: Sequence[Pair] = (("source", "target"),)) -> It
         ValueError: as `read_lines`; a line is no JSON object, lacks a key, holds something else than text, or
             (at the end) lines have a blank side.
     """
-    blank = _Blank(*_OF_TABLES)
+    blank = Blank(*_OF_TABLES)
     for number, line in enumerate(read_lines(path), start=1):
         if blank.found(path, number, line):
             continue
@@ -166,7 +166,7 @@ def _sides(where: str, line: str, keys: Sequence[Pair]) -> Pair:
     return row[names[0]], row[names[1]]
 
 
-class _Blank:
+class Blank:
     """Blank sentences: all are looked for before they are refused, the first few are named.
 
     Args:

@@ -55,6 +55,14 @@ NEEDS |= {
 }
 NEEDS["selection/of/captioning_hard"] = CAPTIONS
 NEEDS["model/encoder/resnet"] = [*CAPTIONS, "model.encoder.depth=50"]  # the smaller one
+TEXTS = ("needle", "mr", "subj", "cr", "mpqa", "trec", "sst2", "sst5")
+NEEDS |= {f"data/{name}": ["model=lstm_attention"] for name in TEXTS}
+NEEDS |= {
+    f"data/{name}": ["model=hierarchical"]
+    for name in ("needle_documents", "imdb", "polarity", "newsgroups20")
+}
+NEEDS["data/labelled_text"] = ["model=lstm_attention", "data.corpus.train={pictures}/../texts.csv"]
+NEEDS["data/labelled_hub"] = ["model=lstm_attention", "data.corpus.hub=somebody/reviews"]
 NEEDS |= {f"policy/{name}": ["model=ram"] for name in ("learned", "random", "center")}
 NEEDS |= {
     f"model/{part}/{name}": ["model=transformer"]
@@ -133,6 +141,7 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
     for label in ("cat", "dog"):
         (tmp_path / "pictures" / label).mkdir(parents=True)
         (tmp_path / "pictures" / label / "1.png").touch()
+    (tmp_path / "texts.csv").touch()
     needs = [text.format(pictures=tmp_path / "pictures") for text in NEEDS.get(choice.as_posix(), [])]
     line = [f"paths.runs_dir={tmp_path}/runs", override, *needs]
     job = compose_jobs(CONF, line, multirun=group == "sweep")[0]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Protocol, runtime_checkable
+from typing import Protocol, cast
 
 import lightning.pytorch as pl
 import torch
@@ -13,7 +13,6 @@ from zoo.core.word_vectors import vector_size
 from zoo.tasks.rules import Configured
 
 
-@runtime_checkable
 class HasVectors(Protocol):
     """Data that may know vectors of its tokens.
 
@@ -52,9 +51,9 @@ def begin_with_vectors(network: Embeds, trainer: pl.Trainer) -> None:
         FileNotFoundError: the data's file is missing.
         ValueError: the vectors cannot be used, or are of another size than the network's.
     """
-    data = getattr(trainer, "datamodule", None)
-    if not isinstance(data, HasVectors):
+    if not hasattr(found := getattr(trainer, "datamodule", None), "tune_vectors"):
         return
+    data = cast(HasVectors, found)
     weight = network.embed.weight
     weight.requires_grad_(data.tune_vectors)
     if trainer.ckpt_path is not None or (vectors := data.vectors) is None:

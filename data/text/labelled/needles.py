@@ -105,7 +105,7 @@ class Needle(_Needles):
 
 @dataclass(kw_only=True)
 class NeedleDocuments(_Needles):
-    """One sentence of a document decides, by one word in it.
+    """One sentence of a document decides, by one word in it. A full stop follows the words of each sentence.
 
     Attributes:
         sentences: of each document.
@@ -128,4 +128,4 @@ class NeedleDocuments(_Needles):
         document = [self._sentence(generator) for _ in range(self.sentences)]
         sentence = generator.randrange(self.sentences)
         place = self._hide(generator, label, document[sentence])
-        return [" ".join(words) for words in document], label, [sentence, place]
+        return [" ".join([*words, "."]) for words in document], label, [sentence, place]

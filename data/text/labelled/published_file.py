@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from data.core.paths import packed_or_not
+from data.text.text_files import read_json_line
 from zoo.core.reading import unpacked_lines
 from zoo.core.text import is_blank
 
@@ -104,3 +106,33 @@ def without_controls(text: str) -> str:
     Line feeds, tabs and carriage returns stay.
     """
     return text.translate(_CONTROLS)
+
+
+def json_lines_of(
+    path: Path, keys: Mapping[str, type], labels: Collection[str | int]
+) -> Iterator[dict[str, Any]]:
+    """The object on each line of a file.
+
+    Args:
+        path: the file.
+        keys: what every object has besides its `label`, and of which type.
+        labels: all that there are.
+
+    Raises:
+        ValueError: see `read_lines_of`; or a line is something else.
+    """
+    for number, line in read_lines_of(path, "utf-8"):
+        where = f"{path}, line {number}"
+        try:
+            row = read_json_line(line)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from error
+        for key, kind in keys.items():
+            if not isinstance(row, dict) or not isinstance(row.get(key), kind):
+                raise ValueError(
+                    f"{where}: must be a JSON object with {key!r} ({kind.__name__}), got {line[:60]}"
+                )
+        if row.get("label") not in list(labels):
+            allowed = ", ".join(map(str, labels))
+            raise ValueError(f"{where}: 'label' must be one of {allowed}, got {row.get('label')!r}")
+        yield row

@@ -1,0 +1,242 @@
+"""Anyone's own texts with a label each: a CSV, TSV or JSONL, or a folder for each label, for each split."""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import combinations, islice
+from pathlib import Path
+from typing import Any
+
+from data.core.paths import did_you_mean
+from data.text.columns import Column, Label, Sentences, Text
+from data.text.corpus import Corpus
+from data.text.labelled.folds import Example
+from data.text.labelled.holding_out import require_share, with_held_out
+from data.text.text_files import Blank, content_hash, is_encodable, read_json_line, read_lines
+from zoo.core.reading import read_text
+from zoo.core.sentences import split_sentences
+from zoo.core.text import check_language, is_blank
+
+_log = logging.getLogger(__name__)
+
+_ALLOWED = (
+    "a .csv, .tsv or .jsonl file, plain or packed as .gz,"
+    " or a folder with a folder of .txt files for each label"
+)
+
+_ENDINGS = (".csv", ".tsv", ".jsonl")
+
+_LOOKED_AT = 1000
+"""Rows of each file that are read before a run begins: many mistakes are of a whole file."""
+
+Row = tuple[int, str, str]
+"""The number of a line, the text and the label that stand there."""
+
+
+@dataclass(kw_only=True)
+class OwnTexts(Corpus):
+    """Texts from files, or from folders of files.
+
+    A CSV or TSV begins with the names of its columns (a TSV has no quotes), a JSONL has an object on each
+    line. Splits that are not given are held out of `train`, see `data.text.labelled.holding_out`.
+
+    Attributes:
+        train: the texts to train on.
+        val: those to validate on; None holds some out.
+        test: those to test on; None holds some out.
+        text: name of the column of texts.
+        label: name of the column of labels.
+        held_out: share of each label to hold out for each such split; above 0 and below 0.5.
+        documents: whether texts are cut into sentences.
+        language: ISO 639 code; may be empty.
+    """
+
+    train: str | None
+    val: str | None = None
+    test: str | None = None
+    text: str = "text"
+    label: str = "label"
+    held_out: float = 0.1
+    documents: bool = False
+    language: str = ""
+    name: str = field(default="labelled_text", init=False)
+
+    def __post_init__(self) -> None:
+        if self.train is None:
+            raise ValueError(f"train must name {_ALLOWED}; for example data.corpus.train=reviews.csv")
+        require_share(self.held_out)
+        if self.language:
+            check_language(self.language)
+        if self.text == self.label:
+            raise ValueError(f"text and label are both the column {self.text!r}")
+        given = {"train": self.train, "val": self.val, "test": self.test}
+        self._paths = {
+            split: Path(os.path.expanduser(path)) for split, path in given.items() if path is not None
+        }
+        for split, path in self._paths.items():
+            _require_usable(split, path)
+        for (split, path), (other, same) in combinations(self._paths.items(), 2):
+            if os.path.realpath(path) == os.path.realpath(same):
+                raise ValueError(f"{other} must have texts of its own; {path} is {split} as well")
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """A text or a document, and its label."""
+        kind: Column = Sentences(self.language) if self.documents else Text(self.language)
+        return {"text": kind, "label": Label()}
+
+    def check_files(self) -> None:
+        """See `Corpus`; reads the first texts of each split.
+
+        Raises:
+            ValueError: they cannot be used; names file and line.
+        """
+        for path in self._paths.values():
+            for _ in islice(self._rows(path), _LOOKED_AT):
+                pass
+
+    def fingerprint(self) -> str:
+        """How texts are read, and what stands in the files."""
+        contents = {split: _contents(path) for split, path in self._paths.items()}
+        return repr((contents, self.text, self.label, self.held_out, self.documents))
+
+    def load(self) -> Mapping[str, Iterator[Example]]:
+        """Reads the files as they are needed.
+
+        Raises:
+            ValueError: a file cannot be used; names file and line. Or there is a single label, or a label has
+                too few texts to hold any out.
+        """
+        labels = {label for _, _, label in self._rows(self._paths["train"])}
+        if len(labels) < 2:
+            raise ValueError(
+                f"{self._paths['train']} has one label, {labels.pop()!r}: there is nothing to learn"
+            )
+        return with_held_out(self.name, self._paths, self._read, self.held_out)
+
+    def _read(self, split: str) -> Iterator[Example]:
+        for _, text, label in self._rows(self._paths[split]):
+            yield (split_sentences(text) if self.documents else text), label
+
+    def _rows(self, path: Path) -> Iterator[Row]:
+        if path.is_dir():
+            yield from _of_folder(path)
+            return
+        blank = Blank(f"lacks {self.text} or {self.label}", "remove or fill them")
+        rows = _of_json(path, self.text, self.label) if _ending(path) == ".jsonl" else self._of_table(path)
+        for number, text, label in rows:
+            if not blank.found(path, number, text, label):
+                yield number, text, label.strip()
+        blank.refuse()
+
+    def _of_table(self, path: Path) -> Iterator[Row]:
+        lines = (f"{line}\n" for line in read_lines(path))
+        tabs = _ending(path) == ".tsv"
+        rows = (
+            csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
+            if tabs
+            else csv.reader(lines, strict=True)
+        )
+        try:
+            names = next(rows)
+            places = [_place(f"{path}, line 1", name, names) for name in (self.text, self.label)]
+            for row in rows:
+                if row and len(row) != len(names):
+                    raise ValueError(
+                        f"{path}, line {rows.line_num}: {len(row)} columns, must be {len(names)}"
+                    )
+                text, label = (row[place] if row else "" for place in places)
+                yield rows.line_num, text, label
+        except csv.Error as error:
+            raise ValueError(f"{path}, line {rows.line_num}: {error}") from error
+
+
+def _of_json(path: Path, text: str, label: str) -> Iterator[Row]:
+    for number, line in enumerate(read_lines(path), start=1):
+        where = f"{path}, line {number}"
+        try:
+            row = read_json_line(line)
+        except ValueError as error:
+            raise ValueError(f"{where}: {error}") from error
+        if not isinstance(row, dict):
+            raise ValueError(f"{where}: must be a JSON object, got {line[:40]}")
+        _place(where, text, list(row))
+        _place(where, label, list(row))
+        if not isinstance(row[text], str) or not is_encodable(row[text]):
+            raise ValueError(f"{where}: {text!r} must be text, got {json.dumps(row[text])[:40]}")
+        yield number, row[text], _label(where, label, row[label])
+
+
+def _label(where: str, name: str, value: Any) -> str:
+    if isinstance(value, str) and is_encodable(value):
+        return value
+    if isinstance(value, int):  # true and false as well
+        return json.dumps(value)
+    raise ValueError(f"{where}: {name!r} must be text or a whole number, got {json.dumps(value)[:40]}")
+
+
+def _place(where: str, name: str, names: list[str]) -> int:
+    """Where a column stands among those of that name."""
+    if names.count(name) == 1:
+        return names.index(name)
+    if name in names:
+        raise ValueError(f"{where}: {name!r} stands there twice")
+    near = get_close_matches(name, names, n=1)
+    meant = f" (did you mean {near[0]!r}?)" if near else ""
+    raise ValueError(
+        f"{where}: must have {name!r}{meant}; it has {', '.join(map(repr, names)) or 'nothing'}"
+        " (data.corpus.text and data.corpus.label name the columns)"
+    )
+
+
+def _of_folder(path: Path) -> Iterator[Row]:
+    for folder in _label_folders(path):
+        for file in _texts(folder):
+            text = read_text(file)
+            if is_blank(text):
+                raise ValueError(f"{file} is blank")
+            yield 1, text, folder.name
+
+
+def _label_folders(path: Path) -> list[Path]:
+    return sorted(one for one in path.iterdir() if one.is_dir() and not one.name.startswith("."))
+
+
+def _texts(folder: Path) -> list[Path]:
+    return sorted(one for one in folder.iterdir() if one.suffix == ".txt" and not one.name.startswith("."))
+
+
+def _contents(path: Path) -> tuple[object, ...]:
+    if not path.is_dir():
+        return _ending(path), content_hash([path])
+    files = [file for folder in _label_folders(path) for file in _texts(folder)]
+    return [str(file.relative_to(path)) for file in files], content_hash(files)
+
+
+def _require_usable(split: str, path: Path) -> None:
+    """Refuses what is neither a table nor a folder of folders.
+
+    Raises:
+        ValueError: says what is there, and what is allowed.
+    """
+    if path.is_dir():
+        folders = _label_folders(path)
+        if not folders:
+            raise ValueError(f"{split} must be {_ALLOWED}; the folder {path} has no folder in it")
+        if empty := [folder for folder in folders if not _texts(folder)]:
+            raise ValueError(f"{split}: {empty[0]} has no .txt file")
+    elif not path.is_file():
+        raise ValueError(f"{split} needs {path}, which does not exist{did_you_mean(path)}")
+    elif _ending(path) not in _ENDINGS:
+        raise ValueError(f"{split} must be {_ALLOWED}; got {path}")
+
+
+def _ending(path: Path) -> str:
+    """The ending that tells the format."""
+    return Path(path.name.removesuffix(".gz")).suffix.lower()
