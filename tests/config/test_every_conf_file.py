@@ -1,7 +1,7 @@
 """Every file under conf/ is composed, checked and built, and every mechanism fits into every model."""
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -72,6 +72,32 @@ NEEDS |= {
     }.items()
     for name in names
 }
+CLASSIFIERS = {
+    "lstm_attention": ("last", "mean", "max", "attention"),
+    "convolutional_text": ("mean", "max", "attention"),
+}
+"""The models of texts with one pooling, and which poolings they take."""
+NEEDS["task/classification"] = ["model=lstm_attention"]
+NEEDS |= {
+    f"model/{part}/{name}": [f"model={model}"]
+    for model, part, names in (
+        ("lstm_attention", "pooling", ("last", "mean", "max", "attention")),
+        ("lstm_attention", "query", ("learned", "last_state")),
+        ("hierarchical", "word_pooling", ("last", "mean", "max", "attention")),
+        ("hierarchical", "sentence_pooling", ("last", "mean", "max", "attention")),
+    )
+    for name in names
+}
+NEEDS["model/query/other_text"] = [
+    "model=convolutional_text",
+    "model/pooling=attention",
+    "model/recurrent=gru",
+]
+NEEDS |= {
+    f"data/{name}": ["model=lstm_attention"]
+    for name in ("needle", "mr", "subj", "cr", "mpqa", "trec", "sst2", "sst5")
+}
+NEEDS["data/needle_documents"] = ["model=hierarchical"]
 REACHED_BY = {
     **{
         f"trainer/limits/{name}": (f"trainer={name}", "trainer/limits@trainer")
@@ -173,6 +199,21 @@ def parts() -> dict[str, dict[str, Any]]:
     }
     lines["model/decoder"]["transformer"] = ["model=transformer"]
     lines["model/decoder"] |= {
+        "lstm_attention": ["model=lstm_attention"],
+        "lstm_attention_last_state": ["model=lstm_attention", "model/query=last_state"],
+        "hierarchical": ["model=hierarchical"],
+        "hierarchical_words": ["model=hierarchical", "model/sentence_pooling=mean"],
+        "hierarchical_sentences": ["model=hierarchical", "model/word_pooling=mean"],
+        "convolutional_text": ["model=convolutional_text", "model/pooling=attention"],
+        "convolutional_text_asked": NEEDS["model/query/other_text"] + ["model/query=other_text"],
+        **{
+            f"{model}_{name}": [f"model={model}", f"model/pooling={name}"]
+            for model, names in CLASSIFIERS.items()
+            for name in names
+            if name != "attention"
+        },
+    }
+    lines["model/decoder"] |= {
         f"caption_{name}": ["model=show_attend_tell", f"model/caption_decoder={name}"]
         for name in options("model/caption_decoder")
     }
@@ -185,6 +226,15 @@ def parts() -> dict[str, dict[str, Any]]:
     }
 
 
+OF_TEXTS = (
+    "lstm_attention",
+    "lstm_attention_last_state",
+    "hierarchical",
+    "hierarchical_words",
+    "hierarchical_sentences",
+    "convolutional_text",
+    "convolutional_text_asked",
+)
 REFUSED: dict[tuple[str, str, str], str] = {}
 """Cells that the check refuses, and a part of the reason."""
 
@@ -194,7 +244,23 @@ CELLS = [
     *product(["caption_attentive", "caption_transformer"], options("attention"), ["soft"]),
     *product(["caption_attentive", "caption_transformer"], ["additive"], options("selection")),
     ("caption_none", "additive", "soft"),
+    *product(OF_TEXTS, options("attention"), ["soft"]),
+    *product(OF_TEXTS, ["additive"], options("selection")),
+    *product(
+        [f"{model}_{name}" for model, names in CLASSIFIERS.items() for name in names if name != "attention"],
+        ["additive"],
+        ["soft", "hard"],
+    ),
 ]
+
+
+def attentions(node: Any) -> Iterator[dict[str, Any]]:
+    """Every attention in a model."""
+    for name, value in node.items() if isinstance(node, dict) else ():
+        if name == "attention":
+            yield value
+        else:
+            yield from attentions(value)
 
 
 @pytest.mark.parametrize(
@@ -211,9 +277,9 @@ def test_every_cell_builds_or_is_refused(
     config: Config = copy.deepcopy(parts["model/decoder"][decoder])
     config["attention"] = parts["attention"][attention]["attention"]
     config["selection"] = parts["selection"][selection]["selection"]
-    reads = config["model"].get("decoder", config["model"]).get("attention")
-    if reads:
-        reads["score"], reads["selection"] = config["attention"], config["selection"]
+    reads = list(attentions(config["model"]))
+    for one in reads:
+        one["score"], one["selection"] = config["attention"], config["selection"]
     given = [f"attention={attention}", f"selection={selection}"]
 
     reason = REFUSED.get((decoder, attention, selection)) or (None if reads else "the model has no attention")

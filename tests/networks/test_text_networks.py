@@ -1,6 +1,7 @@
 """The networks that classify and match texts, against loops written from their papers."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import pytest
@@ -19,6 +20,7 @@ from zoo.networks.hierarchical import HierarchicalAttention
 from zoo.networks.lstm_attention import LSTMAttention
 from zoo.networks.pooling import (
     AttentionPooling,
+    Last,
     LastState,
     LearnedQuery,
     Max,
@@ -28,9 +30,10 @@ from zoo.networks.pooling import (
 )
 from zoo.networks.recurrent import GRU
 
-_TEXT = TextSpec(tokenizer="words", size=11, maximum_length=12, maximum_sentences=7)
+_TEXT = TextSpec(tokenizer="words", size=11, maximum_length=12)
 _LABEL = LabelSpec(("a", "b", "c"))
 TEXT = DataSpec("toy", {"text": _TEXT, "label": _LABEL})
+DOCUMENT = DataSpec("toy", {"text": replace(_TEXT, maximum_sentences=7), "label": _LABEL})
 PAIR = DataSpec("toy", {"left": _TEXT, "right": _TEXT, "label": _LABEL})
 TEXTS = padded([4, 5, 6, 7, 3], [8, 3], [9, 10, 4, 3])
 
@@ -61,7 +64,8 @@ CONTROLS: dict[str, Callable[..., nn.Module]] = {"mean": Mean, "max": Max}
 def attention(
     query: Callable[..., nn.Module] = LearnedQuery, score: type[Score] = Dot, **selection: object
 ) -> Callable[..., AttentionPooling]:
-    return partial(AttentionPooling, query=query, score=score, selection=partial(Soft, **selection))
+    parts = {"score": score, "selection": partial(Soft, **selection)}
+    return partial(AttentionPooling, query=query, attention=parts)
 
 
 def lstm_attention(pooling: Callable[..., nn.Module], **changes: object) -> LSTMAttention:
@@ -106,7 +110,7 @@ class TestLSTMAttention:
 
     def test_another_text_must_be_there_to_ask(self) -> None:
         with pytest.raises(ValueError, match="second text"):
-            lstm_attention(attention(OtherText))(TEXTS)
+            lstm_attention(attention(OtherText))
 
 
 def test_hops_that_read_the_same_are_penalised() -> None:
@@ -122,7 +126,7 @@ class TestHierarchical:
     ) -> HierarchicalAttention:
         torch.manual_seed(0)
         network = HierarchicalAttention(
-            spec=TEXT,
+            spec=DOCUMENT,
             recurrent=GRU,
             word_pooling=word,
             sentence_pooling=sentence,
@@ -187,6 +191,22 @@ class TestConvolutional:
             vector = torch.cat([found.max(0).values for found in self.features(network, text)])
             expected = network.output.weight @ vector + network.output.bias
             torch.testing.assert_close(network(TEXTS).logits[row], expected)
+
+    @pytest.mark.parametrize(
+        ("pooling", "asks", "reason"),
+        [
+            (Last, False, "have no state"),
+            (attention(LastState), True, "have no state"),
+            (attention(OtherText), False, "recurrent must be GRU or LSTM"),
+            (attention(LearnedQuery), True, "recurrent must be left out"),
+            (Max, True, "recurrent must be left out"),
+        ],
+    )
+    def test_a_query_that_is_not_there_is_refused(
+        self, pooling: Callable[..., nn.Module], asks: bool, reason: str
+    ) -> None:
+        with pytest.raises(ValueError, match=reason):
+            self.network(pooling, asks)
 
     def test_the_sentence_vector_asks_the_features(self) -> None:
         network = self.network(attention(OtherText), asks=True)

@@ -7,6 +7,7 @@ import yaml
 
 from zoo.metrics import CaptionMatch, caption_metrics
 from zoo.tasks.captioning.task import CaptioningTask
+from zoo.tasks.classification.task import ClassificationTask
 from zoo.tasks.recognition.task import RecognitionTask
 from zoo.tasks.task import Task
 from zoo.tasks.tracking.task import TrackingTask
@@ -14,6 +15,7 @@ from zoo.tasks.translation.task import TranslationTask
 
 TASKS = {
     "captioning": CaptioningTask,
+    "classification": ClassificationTask,
     "recognition": RecognitionTask,
     "tracking": TrackingTask,
     "translation": TranslationTask,

@@ -89,6 +89,13 @@ class Documents(NamedTuple):
         """`(B, L)` boolean, True at real sentences."""
         return real_positions(self.lengths, self.places.shape[1])
 
+    @property
+    def origins(self) -> tuple[Tensor, Tensor]:
+        """For each of the concatenated sentences, `(S,)`: its document, and its number in it."""
+        documents, numbers = self.keep_mask.nonzero(as_tuple=True)
+        order = self.places[documents, numbers].argsort()
+        return documents[order], numbers[order]
+
     def arranged(self, sentences: Tensor) -> Tensor:
         """What belongs to each sentence, by document.
 

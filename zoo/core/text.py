@@ -150,6 +150,19 @@ class TextCodec:
         numbers = self._tokenizer.encode(text).word_ids
         return ["" if number is None else words[number] for number in numbers]
 
+    def words_in(self, text: str) -> tuple[list[str], list[int | None]]:
+        """The words of a text as they stand in it, after a blank where one is before them.
+
+        Returns:
+            The words, and for each token that `encode` gives the number of its word; None for EOS.
+        """
+        text = normalise(text)  # first: the library places the words of other text wrongly
+        words, last = [], 0
+        for _, (_, end) in self._tokenizer.pre_tokenizer.pre_tokenize_str(text):
+            words.append(text[last:end])  # some tokenizers leave out blanks, which lie between
+            last = end
+        return words, list(self._tokenizer.encode(text).word_ids)
+
     def tokens(self, ids: Sequence[int]) -> list[str]:
         """One readable name for each id, for the axes of figures: `</s>` for EOS, `␣` for a blank alone."""
         return [self._names[int(i)] for i in ids]

@@ -9,10 +9,13 @@ from zoo.figures.heads import head_grid, head_grids
 from zoo.figures.locations import location_histogram
 from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png, render
+from zoo.figures.shaded_texts import ShadedSentence, ShadedText, shaded_sheet
 
 __all__ = [
     "Captioned",
     "Panel",
+    "ShadedSentence",
+    "ShadedText",
     "alignment",
     "alignment_sheet",
     "caption_sheet",
@@ -29,5 +32,6 @@ __all__ = [
     "quality_against_cost",
     "render",
     "score_by_length",
+    "shaded_sheet",
     "side_by_side",
 ]

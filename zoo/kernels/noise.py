@@ -69,6 +69,29 @@ def of_items(rows: Tensor) -> Iterator[None]:
         stream.keys = keys
 
 
+@contextmanager
+def of_parts(rows: Tensor, numbers: Tensor) -> Iterator[None]:
+    """A context in which drawings are for parts of the items, as for sentences of documents.
+
+    The numbers of a part are functions of its item's key and its own number, whichever parts are drawn for
+    together, and how often others were before. Without keys it changes nothing.
+
+    Args:
+        rows: `(R,)`, the row of each part's item among those of `keyed`.
+        numbers: `(R,)` int64, the number of each part in its item.
+    """
+    global _stream
+    if _stream is None:
+        yield
+        return
+    before = _stream
+    _stream = _Stream(_mixed(before.keys[rows] + (numbers + 1) * _signed(pow(_GOLDEN, 3, 2**64))))
+    try:
+        yield
+    finally:
+        _stream = before
+
+
 def uniform(shape: Sequence[int], device: torch.device) -> Tensor:
     """Float32 numbers of a shape `(B, *)`, uniform between 0 and 1.
 

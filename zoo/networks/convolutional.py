@@ -14,7 +14,7 @@ from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
 from zoo.kernels.wide_convolution import wide_convolutions
 from zoo.networks.checks import check_dropouts, check_sizes
-from zoo.networks.lstm_attention import Classified
+from zoo.networks.lstm_attention import Classified, require_texts
 from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
@@ -30,7 +30,7 @@ class ConvolutionalText(nn.Module):
         spec: the text, and the classes.
         pooling: how the features `c_i` of a width become one vector, completed here.
         recurrent: `GRU` or `LSTM`, completed here; its last state, in both directions, is the query of
-            attention over features. None for a pooling without a query.
+            attention over features, `OtherText` of the pooling. None for a pooling without it.
         embedding_size: E.
         filters: F, of each width.
         widths: words that a filter sees.
@@ -38,8 +38,8 @@ class ConvolutionalText(nn.Module):
         embedding_dropout: on embeddings.
 
     Raises:
-        ValueError: if a size is below 1, a dropout is no probability below 1, no width is given, or the data
-            has no text or no labels.
+        ValueError: if a size is below 1, a dropout is no probability below 1, no width is given, the pooling
+            and `recurrent` do not go together, or the data has no text, documents in its place, or no labels.
     """
 
     def __init__(
@@ -60,12 +60,14 @@ class ConvolutionalText(nn.Module):
         check_sizes(embedding_size=embedding_size, filters=filters, **{f"widths: {w}": w for w in widths})
         check_dropouts(dropout=dropout, embedding_dropout=embedding_dropout)
         text = spec.text("text")
+        require_texts(text)
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         self.filters = nn.ModuleList(
             nn.Conv1d(embedding_size, filters, width, padding=width - 1) for width in widths
         )
         longest = text.maximum_length + max(widths) - 1
         self.pooling = nn.ModuleList(pooling(size=filters, longest=longest) for _ in widths)
+        _check_query(next(iter(self.pooling)), recurrent)  # type: ignore[arg-type]  # all are alike
         sizes = recurrent and Sizes(recurrent, embedding_size, filters, 1, 0.0, text.maximum_length)
         self.sentence_vector = sizes and Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
         self.embedding_dropout, self.dropout = Dropout(embedding_dropout), Dropout(dropout)
@@ -82,9 +84,32 @@ class ConvolutionalText(nn.Module):
             features = features.relu()
             size = features.shape[1]  # T + w - 1: every text has w - 1 more features than words
             keep_mask = real_positions(text.lengths + size - text.ids.shape[1], size)
-            last = features.new_zeros(len(features), features.shape[-1]) if query is None else query
+            last = features[:, -1]  # no pooling here uses it
             read.append(pooling(features, keep_mask, last, query))
         readings = tuple(pooled.reading for pooled in read if pooled.reading is not None)
         return Classified(
             self.output(self.dropout(torch.cat([pooled.vector for pooled in read], -1))), readings
+        )
+
+
+def _check_query(pooling: Pooling, recurrent: RecurrentLayer | None) -> None:
+    """Refuses a pooling that asks for what the network does not have, and a vector that no pooling asks for.
+
+    Raises:
+        ValueError: they do not go together.
+    """
+    if pooling.needs_last:
+        raise ValueError(
+            "pooling by the last state, or with it as the query, needs a recurrent network, and filters"
+            " have no state; take model/pooling=max, or model/pooling=attention with model/query=learned"
+        )
+    if pooling.needs_other and recurrent is None:
+        raise ValueError(
+            "recurrent must be GRU or LSTM, because the query is the sentence vector that it makes, got None;"
+            " take model/recurrent=gru"
+        )
+    if recurrent is not None and not pooling.needs_other:
+        raise ValueError(
+            "recurrent must be left out, because nothing asks for the sentence vector that it makes;"
+            " take model/pooling=attention model/query=other_text with it"
         )

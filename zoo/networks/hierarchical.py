@@ -12,6 +12,7 @@ from torch import nn
 from zoo.core.batch import Documents
 from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
+from zoo.kernels.noise import of_parts
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.lstm_attention import Classified, PooledEncoder
 from zoo.networks.pooling import Pooling
@@ -35,8 +36,8 @@ class HierarchicalAttention(nn.Module):
         dropout: on embeddings, sentences and documents.
 
     Raises:
-        ValueError: if a size is below 1, the dropout is no probability below 1, or the data has no documents
-            or no labels.
+        ValueError: if a size is below 1, the dropout is no probability below 1, a pooling asks for a second
+            text, or the data has no documents or no labels.
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class HierarchicalAttention(nn.Module):
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
         check_dropouts(dropout=dropout)
         text = spec.text("text")
+        if text.maximum_sentences == 1:
+            raise ValueError("the data has texts that are not cut into sentences; this model reads documents")
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=word_pooling)
@@ -64,8 +67,13 @@ class HierarchicalAttention(nn.Module):
 
     def forward(self, documents: Documents) -> Classified:
         """Classifies documents."""
-        read = [self.words(self.dropout(self.embed(group.ids)), group.lengths) for group in documents.groups]
+        read = []
+        sizes = [len(group.ids) for group in documents.groups]
+        origins = zip(*(one.split(sizes) for one in documents.origins), strict=True)
+        for group, origin in zip(documents.groups, origins, strict=True):
+            with of_parts(*origin):  # what is sampled in a sentence does not depend on its group
+                read.append(self.words(self.dropout(self.embed(group.ids)), group.lengths))
         sentences = documents.arranged(torch.cat([pooled.vector for pooled in read]))
         document = self.sentences(self.dropout(sentences), documents.lengths)
-        readings = tuple(pooled.reading for pooled in (*read, document) if pooled.reading is not None)
-        return Classified(self.output(self.dropout(document.vector)), readings)
+        readings = tuple(pooled.reading for pooled in read if pooled.reading is not None)
+        return Classified(self.output(self.dropout(document.vector)), readings, document.reading)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from torch import Tensor, nn
 
 from zoo.core.batch import Padded, real_positions
-from zoo.core.spec import DataSpec
+from zoo.core.spec import DataSpec, TextSpec
 from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.pooling import Pooled, Pooling, Reading
@@ -25,11 +25,39 @@ class Classified(NamedTuple):
 
     Attributes:
         logits: `(B, C)`, scores of C classes.
-        readings: the readings of attention, those of words before those of sentences; none without attention.
+        readings: what attention read of words: of a text one reading, or one for each width of filters; of
+            documents one for each group of sentences. None without attention over words.
+        over_sentences: what it read of the sentences of documents; None without attention over sentences.
     """
 
     logits: Tensor
     readings: tuple[Reading, ...] = ()
+    over_sentences: Reading | None = None
+
+
+def require_one_text(pooling: Pooling) -> None:
+    """Refuses a pooling that asks for a second text, in a network that reads one.
+
+    Raises:
+        ValueError: the pooling asks for it.
+    """
+    if pooling.needs_other:
+        raise ValueError(
+            "query: OtherText asks for a second text, and this network reads one text;"
+            " take model/query=learned or model/query=last_state"
+        )
+
+
+def require_texts(text: TextSpec) -> None:
+    """Refuses documents, in a network that reads one text.
+
+    Raises:
+        ValueError: they are documents.
+    """
+    if text.maximum_sentences > 1:
+        raise ValueError(
+            "the data has documents of sentences; this model reads texts that are not cut into any"
+        )
 
 
 class PooledEncoder(nn.Module):
@@ -41,12 +69,16 @@ class PooledEncoder(nn.Module):
 
     Attributes:
         feature_size: F.
+
+    Raises:
+        ValueError: the pooling asks for a second text.
     """
 
     def __init__(self, *, sizes: Sizes, pooling: Callable[..., Pooling]) -> None:
         super().__init__()
         self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
         self.pooling = pooling(size=sizes.hidden_size, longest=sizes.longest)
+        require_one_text(self.pooling)
         self.feature_size = self.pooling.feature_size
 
     def forward(self, inputs: Tensor, lengths: Tensor) -> Pooled:
@@ -69,8 +101,8 @@ class LSTMAttention(nn.Module):
         dropout: on embeddings, between layers and on the vector.
 
     Raises:
-        ValueError: if a size is below 1, the dropout is no probability below 1, or the data has no text or
-            no labels.
+        ValueError: if a size is below 1, the dropout is no probability below 1, the pooling asks for a second
+            text, or the data has no text, documents in its place, or no labels.
     """
 
     def __init__(
@@ -88,6 +120,7 @@ class LSTMAttention(nn.Module):
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size, layers=layers)
         check_dropouts(dropout=dropout)
         text = spec.text("text")
+        require_texts(text)
         self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
         sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=pooling)

@@ -5,16 +5,17 @@ features, R hops: vectors read from one text.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended, Attention, Score, Selection, covering
+from zoo.attention import Attended, Score, Selection
 from zoo.kernels import Linear
 from zoo.kernels.words import of_each_word
 from zoo.networks.checks import check_sizes
+from zoo.networks.seq2seq import AttentionParts
 
 
 class Reading(NamedTuple):
@@ -52,9 +53,13 @@ class Pooling(nn.Module, ABC):
 
     Attributes:
         feature_size: F.
+        needs_last: whether it uses the state behind the last word.
+        needs_other: whether it uses the vector of another text.
     """
 
     feature_size: int
+    needs_last: bool = False
+    needs_other: bool = False
 
     def __init__(self, *, size: int, longest: int) -> None:
         super().__init__()
@@ -74,6 +79,8 @@ class Pooling(nn.Module, ABC):
 
 class Last(Pooling):
     """The last state: whatever the network remembers at the end."""
+
+    needs_last = True
 
     def forward(self, states: Tensor, keep_mask: Tensor, last: Tensor, other: Tensor | None = None) -> Pooled:
         """See `Pooling`."""
@@ -107,9 +114,13 @@ class Query(nn.Module, ABC):
 
     Attributes:
         hops: R.
+        needs_last: whether it uses the text's last state.
+        needs_other: whether it uses the vector of another text.
     """
 
     hops: int = 1
+    needs_last: ClassVar[bool] = False
+    needs_other: ClassVar[bool] = False
 
     def __init__(self, *, size: int) -> None:
         super().__init__()
@@ -147,6 +158,8 @@ class LearnedQuery(Query):
 class LastState(Query):
     """The text's own last state: self-attention whose query has seen the whole text."""
 
+    needs_last = True
+
     def forward(self, last: Tensor, other: Tensor | None) -> Tensor:
         """See `Query`."""
         return last.unsqueeze(-2)
@@ -155,14 +168,11 @@ class LastState(Query):
 class OtherText(Query):
     """The vector of another text: an external query, as when a question looks at a text."""
 
-    def forward(self, last: Tensor, other: Tensor | None) -> Tensor:
-        """See `Query`.
+    needs_other = True
 
-        Raises:
-            ValueError: there is no other text.
-        """
-        if other is None:
-            raise ValueError("model.query=other_text asks for a second text, and this network reads one")
+    def forward(self, last: Tensor, other: Tensor | None) -> Tensor:
+        """See `Query`."""
+        assert other is not None  # networks that have none refuse this query
         return other.unsqueeze(-2)
 
 
@@ -176,8 +186,7 @@ class AttentionPooling(Pooling):
         size: D.
         longest: the largest K; 0: it is not known.
         query: q, completed here.
-        score: how alike query and key are, completed here.
-        selection: which states are read, completed here.
+        attention: score and selection, completed here.
     """
 
     def __init__(
@@ -186,16 +195,14 @@ class AttentionPooling(Pooling):
         size: int,
         longest: int,
         query: Callable[..., Query],
-        score: Callable[..., Score],
-        selection: Callable[..., Selection],
+        attention: Mapping[str, Callable[..., Score] | Callable[..., Selection]],
     ) -> None:
         super().__init__(size=size, longest=longest)
         self.keys = Linear(size, size)
         self.query = query(size=size)
-        self.attention = Attention(
-            score=covering(score, longest)(query_size=size, key_size=size),
-            selection=selection(query_size=size),
-        )
+        self.needs_last, self.needs_other = self.query.needs_last, self.query.needs_other
+        parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows the types
+        self.attention = parts.build(query_size=size, key_size=size, longest=longest)
         self.feature_size = size * self.query.hops
 
     def forward(self, states: Tensor, keep_mask: Tensor, last: Tensor, other: Tensor | None = None) -> Pooled:

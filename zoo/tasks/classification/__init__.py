@@ -1,1 +1,5 @@
 """The task classification."""
+
+from zoo.tasks.classification.task import ClassificationTask
+
+__all__ = ["ClassificationTask"]
