@@ -51,10 +51,10 @@ CONF = SCRIPT.with_name("conf")
 def main() -> int:
     """Composes and checks every job before the first one runs; returns the exit code."""
     resolvers.register()
-    asked = command_line()
-    if asked.shows:
-        return run_sweeper() or 0
     try:
+        asked = command_line()
+        if asked.shows:
+            return run_sweeper() or 0
         if asked.frozen:
             return run(asked.frozen, resume=asked.resume, weights=asked.weights)
         if asked.weights:

@@ -529,6 +529,11 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
             "allowed: val/error, val/error_1_sample, val/loss",
         ),
         (
+            ["model=ram", "task.monitor=null"],
+            "task.monitor: RecognitionTask takes text, got null; "
+            "allowed: val/error, val/error_10_samples, val/error_1_sample, val/loss",
+        ),
+        (
             ["model=fully_connected", "task.monitor=val/error_1_sample"],
             "task.monitor: val/error_1_sample is not measured: the model takes no glimpses; did you mean "
             "val/error? allowed: val/error, val/loss",

@@ -9,8 +9,9 @@ import pytest
 
 from zoo.config.allowed import NotAllowed, locate
 from zoo.config.check import check
+from zoo.config.compose import command_line
 from zoo.core import plugins
-from zoo.core.plugins import import_plugins, name_plugins, plugin_folders, plugin_versions
+from zoo.core.plugins import PluginError, import_plugins, name_plugins, plugin_folders, plugin_versions
 from zoo.core.problems import ConfigError
 from zoo.runs.frozen import Config
 
@@ -53,9 +54,13 @@ def test_what_a_configuration_names_is_not_imported(
 ) -> None:
     config = configure("trainer=cpu")
     config["plugins"] = [package]
-    config["attention"]["_target_"] = "their_zoo.Own"
-    with pytest.raises(ConfigError, match="if their_zoo is a package of your own, name it: ZOO_PLUGINS="):
+    for group in ("data", "model", "attention"):
+        config[group]["_target_"] = f"their_zoo.{group}.Own"
+    with pytest.raises(
+        ConfigError, match="if their_zoo is a package of your own, name it: ZOO_PLUGINS="
+    ) as caught:
         check(config)
+    assert len(caught.value.problems) == 1, "the package is missing once, however much of it is used"
     assert not (tmp_path / "imported").exists()
 
 
@@ -68,12 +73,28 @@ def test_pythons_own_modules_are_nobodys_package(target: str) -> None:
 
 def test_a_package_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(plugins.VARIABLE, "no_such_zoo")
-    with pytest.raises(
-        ValueError, match="there is no package no_such_zoo: install it, or start in the folder"
-    ):
+    with pytest.raises(PluginError, match="ZOO_PLUGINS: there is no package no_such_zoo") as caught:
         import_plugins()
-    with pytest.raises(ValueError, match="must name packages, got 'a b'"):
-        name_plugins(["a b"])
+    assert caught.value.package == "no_such_zoo"
+    monkeypatch.setenv(plugins.VARIABLE, "their.zoo")
+    with pytest.raises(PluginError, match="must name packages, got 'their\\.zoo'"):
+        import_plugins()
+
+
+@pytest.mark.parametrize(
+    ("typed", "variable", "key"),
+    [("plugins=[thier_zoo]", "", "plugins"), ("seed=1", "thier_zoo", plugins.VARIABLE)],
+)
+def test_the_command_line_says_where_a_package_was_named(
+    package: str, typed: str, variable: str, key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(plugins.VARIABLE, variable)
+    monkeypatch.setattr(sys, "argv", ["train.py", typed])
+    with pytest.raises(ConfigError) as caught:
+        command_line()
+    (problem,) = caught.value.problems
+    assert problem.key == key
+    assert problem.message.endswith(f"did you mean {package}?")
 
 
 @pytest.mark.parametrize("code", ["def (", "missing_name", "from math import nothing"])
@@ -83,5 +104,15 @@ def test_a_package_whose_code_fails_is_named(
     (tmp_path / "broken_zoo.py").write_text(code)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("ZOO_PLUGINS", "broken_zoo")
-    with pytest.raises(ValueError, match="the package broken_zoo cannot be imported: "):
+    with pytest.raises(PluginError, match=r"cannot be imported: \w+Error in broken_zoo.py, line 1: "):
         import_plugins()
+
+
+@pytest.mark.parametrize("code", ["def (", "missing_name", "import no_such_module"])
+def test_a_module_of_a_package_whose_code_fails_is_named(code: str, package: str, tmp_path: Path) -> None:
+    name_plugins([package])
+    (tmp_path / package / "scores.py").write_text(f"\n{code}")
+    with pytest.raises(NotAllowed, match=r"scores cannot be imported: \w+Error in scores.py, line 2: "):
+        locate("their_zoo.scores.Own")
+    with pytest.raises(NotAllowed, match="does not exist"):
+        locate("their_zoo.no_such_module.Own")

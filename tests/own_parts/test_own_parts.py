@@ -101,5 +101,6 @@ def test_a_stopped_run_of_own_parts_goes_on(place: Path) -> None:
     (run,) = runs_of(place)
     status = Path(run) / "status.json"
     status.write_text(status.read_text().replace('"finished"', '"preempted"'))
-    shutil.copy(Path(run) / "checkpoints" / "last.ckpt", place / "kept")
+    refused = call(place, "-m", "zoo", "resume", run, "--project", str(PROJECT), named=False, code=2)
+    assert refused.count("ZOO_PLUGINS=my_zoo") == 1
     assert "finished" in call(place, "-m", "zoo", "resume", run, "--project", str(PROJECT))

@@ -222,11 +222,12 @@ def test_a_picture_is_drawn_where_a_page_asks_and_its_text_stays(project: Path) 
     assert (project / "docs" / "pictures" / "minutes.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_one_bad_file_is_named_and_stops_no_page(project: Path) -> None:
+def test_a_bad_file_is_named_and_stops_no_page(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = project / "results" / "toy"
     folder.mkdir(parents=True)
     bad = {
         "damaged": "{",
+        "list": "[1]",
         "no_headline": json.dumps(of_runs("toy", 1, chrf=3.0)),
         "unknown_task": json.dumps(of_runs("toy", 1, exact_match=0.5) | {"task": "nobodys.Task"}),
         "no_machine": json.dumps(of_runs("toy", 1, exact_match=0.5) | {"machine": {"cores": 1}}),
@@ -237,10 +238,21 @@ def test_one_bad_file_is_named_and_stops_no_page(project: Path) -> None:
     for name, text in bad.items():
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
     (folder / "good.json").write_text(json.dumps(of_runs("toy", 1, exact_match=0.5)), encoding="utf-8")
+    (folder / "benchmark.json").write_text("{}", encoding="utf-8")  # somebody else's
     runs, refused = published(project / "results")
     assert [run.path.stem for run in runs] == ["good"]
     assert [Path(line.split(".json")[0]).name for line in refused] == sorted(bad)
     assert "metrics/exact_match/better" in refused[-2]
+    monkeypatch.chdir(project)
+    app = typer.Typer()
+    app.command()(main)
+    said = CliRunner().invoke(app, [])
+    assert said.exit_code == 1
+    assert said.output.count("refused: ") == len(bad)
+    assert "| toy | 1 | 0.500 |" in (project / "README.md").read_text(encoding="utf-8")
+    for name in bad:
+        (folder / f"{name}.json").unlink()
+    assert CliRunner().invoke(app, []).exit_code == 0
 
 
 def test_recipes_tested_on_the_same_items_are_one_table() -> None:

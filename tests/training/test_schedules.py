@@ -59,7 +59,7 @@ def test_cosine_wastes_no_step(warmup: int, start: list[float]) -> None:
             r"total_steps must exceed scheduler\.warmup_steps=5, got 5: .* trainer\.max_steps",
         ),
         (partial(WarmupCosine, warmup_steps=-1, total_steps=5), "warmup_steps must be at least 0, got -1"),
-        (partial(WarmupCosine, warmup_steps=5, total_steps=-1), r"as trainer\.max_steps"),
+        (partial(WarmupCosine, warmup_steps=5, total_steps=-1), r"got -1: .* trainer\.max_steps"),
     ],
 )
 def test_schedules_that_cannot_be(schedule: Callable[..., LRScheduler], message: str) -> None:

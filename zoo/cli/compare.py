@@ -67,7 +67,7 @@ def compare(
         comparison = compare_runs(find_runs(runs), question)
         table.print_table(comparison)
         if markdown:
-            write_where_asked(markdown, table.markdown(comparison).encode())
+            _write(markdown, table.markdown(comparison))
         if png:
             from zoo.reports.comparison.pictures import pictures
 
@@ -78,6 +78,13 @@ def compare(
         if html:
             from zoo.reports.comparison.html import page
 
-            write_where_asked(html, page(comparison).encode())
+            _write(html, page(comparison))
         if csv:
-            write_where_asked(csv, table.comma_separated(comparison).encode())
+            _write(csv, table.comma_separated(comparison))
+
+
+def _write(path: Path, text: str) -> None:
+    from zoo.core.files import write_where_asked
+
+    write_where_asked(path, text.encode())
+    typer.echo(f"wrote {path}", err=True)

@@ -11,7 +11,7 @@ import sys
 from functools import cache
 
 from zoo.core.plugins import import_plugins, plugins
-from zoo.core.problems import unknown
+from zoo.core.problems import failure, unknown
 
 _PACKAGES = ("zoo", "data", "torch", "lightning")
 _OWN = ("zoo", "data")
@@ -50,10 +50,12 @@ def locate(target: object) -> type:
     if not isinstance(target, str) or not _NAME.fullmatch(target):
         raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(packages)}")
     if (package := target.partition(".")[0]) not in packages:
-        own = f"; if {package} is a package of your own, name it: ZOO_PLUGINS={package}"
+        if package in sys.stdlib_module_names:
+            raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(packages)}")
+        # Says nothing of the class: a run has several of a package, and one message is enough.
         raise NotAllowed(
-            f"{target!r} may not be built; targets begin with {', '.join(packages)}"
-            f"{'' if package in sys.stdlib_module_names else own}"
+            f"classes of {package!r} may not be built; targets begin with {', '.join(packages)};"
+            f" if {package} is a package of your own, name it: ZOO_PLUGINS={package}"
         )
     if package in plugins():
         try:
@@ -69,9 +71,10 @@ def locate(target: object) -> type:
                 raise NotAllowed(f"{target!r} may not be built: {here} is another module, {found.__name__}")
             try:
                 importlib.import_module(f"{here}.{part}")
-            except ModuleNotFoundError as error:
-                if error.name != f"{here}.{part}":
-                    raise
+            except Exception as error:  # whatever its code does
+                if not (isinstance(error, ModuleNotFoundError) and error.name == f"{here}.{part}"):
+                    reason = f"{here}.{part} cannot be imported: {failure(error)}"
+                    raise NotAllowed(f"{target!r} may not be built: {reason}") from error
         if not hasattr(found, part):
             raise NotAllowed(f"{target!r} does not exist{_similar(found, here, part)}")
         found = getattr(found, part)

@@ -2,12 +2,10 @@
 
 import logging
 import re
-import traceback
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,7 +14,7 @@ from torch.optim.lr_scheduler import ReduceLROnPlateau
 
 from zoo.config.instantiate import instantiate
 from zoo.config.values import TARGET
-from zoo.core.problems import ConfigError, Problem, joined
+from zoo.core.problems import ConfigError, Problem, failure, joined
 from zoo.core.spec import DataSpec, TextSpec
 from zoo.runs.frozen import Config
 from zoo.runtime.compiling import compilable_methods
@@ -137,9 +135,7 @@ class Assembly:
         except _SAID as error:
             self._blame(key, str(error))
         except Exception as error:
-            place = traceback.extract_tb(error.__traceback__)[-1]
-            where = f"{Path(place.filename).name}, line {place.lineno}"
-            self._blame(key, f"cannot be built: {type(error).__name__} in {where}: {error}")
+            self._blame(key, f"cannot be built: {failure(error)}")
         return None
 
     def _blame(self, key: str, message: str) -> None:

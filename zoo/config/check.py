@@ -49,7 +49,8 @@ def check(config: Config, given: Collection[str] = ()) -> Checked:
     # Each stage may rely on the ones before it.
     _raise(refusals(config))
     out_of_range = list(_out_of_range(config))
-    misfits = list(_misfits(config)) or list(data_is_what_the_task_takes(config, given))
+    misfits = [_with_monitors(one, config) for one in _misfits(config)]
+    misfits = misfits or list(data_is_what_the_task_takes(config, given))
     if misfits:
         _raise([*out_of_range, *misfits])
     rules = [problem for rule in RULES for problem in rule(config, given)]
@@ -89,6 +90,15 @@ def _misfits(config: Config) -> Iterator[Problem]:
     yield from misplaced(config, Settings, "", "must be")
     for node, key in _parts(config, ""):
         yield from _signature(node, key, config)
+
+
+def _with_monitors(problem: Problem, config: Config) -> Problem:
+    """What is wrong with a setting; of the monitor also what it may be, which its type does not tell."""
+    task = locate(config["task"][TARGET]) if problem.key == "task.monitor" else None
+    if task is None or not issubclass(task, Task):
+        return problem
+    allowed = sorted(f"val/{name}" for name, one in task.metrics.items() if one.better)
+    return Problem(problem.key, f"{problem.message}; allowed: {', '.join(allowed)}")
 
 
 def _out_of_range(config: Config) -> Iterator[Problem]:

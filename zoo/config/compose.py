@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 from zoo.config.aliases import growing
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
 from zoo.config.sweep_rules import no_settings
-from zoo.core.plugins import name_plugins, plugin_folders
+from zoo.core.plugins import PluginError, name_plugins, plugin_folders
 from zoo.core.problems import ConfigError, Problem
 from zoo.runs.frozen import Config, resolved
 from zoo.tasks.rules import uses_attention
@@ -29,6 +29,9 @@ def command_line() -> argparse.Namespace:
         Hydra's options; `frozen`, a config.yaml to run; `resume`, whether to go on with that run;
         `weights`, a run whose checkpoint is tested instead of training anything; `shows`, whether Hydra
         shall only show something.
+
+    Raises:
+        ConfigError: a package of one's own cannot be used.
     """
     parser = get_args_parser()
     parser.add_argument("--frozen", type=Path, help=argparse.SUPPRESS)
@@ -41,11 +44,13 @@ def command_line() -> argparse.Namespace:
             "the primary configuration is conf/train.yaml; --config-dir adds a folder of your own to it"
         )
     folders = [Path(asked.config_dir).resolve()] if asked.config_dir and not asked.shows else []
+    typed = list(_typed_plugins(asked.overrides))
     try:
-        name_plugins(_typed_plugins(asked.overrides))
+        name_plugins(typed)
         folders += plugin_folders()
-    except ValueError as error:
-        parser.error(f"plugins: {error}")
+    except PluginError as error:
+        key = "plugins" if error.package in typed else error.place
+        raise ConfigError([Problem(key, error.reason)]) from error
     if folders and not (asked.frozen or asked.weights):  # which compose nothing
         places = ",".join(f"'file://{folder}'" for folder in folders)
         asked.overrides.append(f"hydra.searchpath=[{places}]")

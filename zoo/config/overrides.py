@@ -164,7 +164,22 @@ def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None
         return f"is a choice among files and cannot be {'null' if value is None else 'empty'}{choices}"
     if isinstance(value, bool | int | float):
         return f"there is no {key} called {value}{choices}"
+    if key in SEVERAL:
+        return _no_such_choices(key, value if isinstance(value, list) else [value], options, searchpath)
     return None
+
+
+def _no_such_choices(
+    group: str, chosen: Sequence[object], options: Sequence[str], searchpath: Sequence[str]
+) -> str | None:
+    """Choices, of a group that takes several, of which there is no file."""
+    absent = [str(name) for name in chosen if str(name) not in options]
+    if not absent:
+        return None
+    said = f"there is no {group} called {' or '.join(absent)}{unknown(absent[0], options)}"
+    tasks = options_of("task", searchpath) if group == "callbacks" else []
+    own = [name for name in absent if name in tasks]
+    return f"{said}; task={own[0]} brings its own callbacks, leave callbacks= out" if own else said
 
 
 def _written_with_a_dot(key: str, value: object, searchpath: list[str]) -> str | None:

@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import pkgutil
 import re
 import sys
 from collections.abc import Iterable
@@ -17,28 +18,39 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
 
+from zoo.core.problems import failure, similar
+
 VARIABLE = "ZOO_PLUGINS"
 GROUP = "attention_zoo"
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-def name_plugins(names: Iterable[str]) -> None:
-    """Names further packages, for this process and those that it starts.
+class PluginError(ValueError):
+    """A package that cannot be used.
 
-    Raises:
-        ValueError: one is no name of a package.
+    Attributes:
+        package: its name.
+        place: where the name stands, for whoever did not type it on the command line.
+        reason: what is wrong.
     """
-    names = list(names)
-    for name in names:
-        if not _NAME.fullmatch(name):
-            raise ValueError(f"must name packages, got {name!r}")
+
+    def __init__(self, package: str, reason: str) -> None:
+        self.package, self.place, self.reason = package, _place(package), reason
+        super().__init__(f"{self.place}: {reason}")
+
+
+def name_plugins(names: Iterable[str]) -> None:
+    """Names further packages, for this process and those that it starts."""
     os.environ[VARIABLE] = ",".join(dict.fromkeys([*plugins(), *names]))
 
 
 def plugins() -> tuple[str, ...]:
     """The packages that the user named."""
-    typed = [name.strip() for name in os.environ.get(VARIABLE, "").split(",")]
-    return tuple(dict.fromkeys(name for name in (*typed, *_installed()) if name))
+    return tuple(dict.fromkeys((*_typed(), *_installed())))
+
+
+def _typed() -> list[str]:
+    return [name.strip() for name in os.environ.get(VARIABLE, "").split(",") if name.strip()]
 
 
 @cache  # looking through all that is installed takes long
@@ -46,13 +58,20 @@ def _installed() -> tuple[str, ...]:
     return tuple(point.value for point in entry_points(group=GROUP))
 
 
+def _place(package: str) -> str:
+    installed = package in _installed() and package not in _typed()
+    return f"an installed package's entry point {GROUP}" if installed else VARIABLE
+
+
 def import_plugins() -> None:
     """Imports all of them; one may lie in the current folder.
 
     Raises:
-        ValueError: a package cannot be imported; the message names it.
+        PluginError: a package cannot be imported; the message names it.
     """
     for name in plugins():
+        if not _NAME.fullmatch(name):
+            raise PluginError(name, f"must name packages, got {name!r}")
         if importlib.util.find_spec(name) is None and os.getcwd() not in sys.path:
             sys.path.append(os.getcwd())
             importlib.invalidate_caches()
@@ -60,11 +79,16 @@ def import_plugins() -> None:
             importlib.import_module(name)
         except Exception as error:  # whatever its code does
             if isinstance(error, ModuleNotFoundError) and error.name == name:
-                raise ValueError(
-                    f"there is no package {name}: install it, or start in the folder that holds {name}/"
-                ) from error
-            reason = f"{type(error).__name__}: {error}"
-            raise ValueError(f"the package {name} cannot be imported: {reason}") from error
+                near = similar(name, _within_reach())
+                reason = f"there is no package {name}: install it, or start in the folder that holds {name}/"
+                raise PluginError(name, reason + near) from error
+            raise PluginError(name, f"the package {name} cannot be imported: {failure(error)}") from error
+
+
+def _within_reach() -> list[str]:
+    """What lies in the current folder and on PYTHONPATH, where packages of one's own mostly are."""
+    places = [os.getcwd(), *filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))]
+    return [module.name for module in pkgutil.iter_modules(places)]
 
 
 def plugin_folders() -> list[Path]:

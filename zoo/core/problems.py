@@ -1,8 +1,10 @@
 """What is wrong with a configuration, said so that it can be put right."""
 
 import difflib
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
+from pathlib import Path
 from typing import Any, NamedTuple
 
 _VERY_LIKE = 0.8
@@ -37,6 +39,18 @@ class ConfigError(ValueError):
         lines += [f"  {line}" for problem in problems for line in f"- {problem}".splitlines()]
         super().__init__("\n".join(lines))
         self.problems = list(problems)
+
+
+def failure(error: Exception) -> str:
+    """What went wrong in somebody's code, and where: `NameError in scores.py, line 3: ...`."""
+    if isinstance(error, SyntaxError):  # is about a file that was read, not run
+        file, line, reason = error.filename or "", error.lineno, error.msg
+    else:
+        frames = traceback.extract_tb(error.__traceback__)
+        # Python's own import system comes last where a module does not exist.
+        last = [frame for frame in frames if not frame.filename.startswith("<")][-1]
+        file, line, reason = last.filename, last.lineno, str(error)
+    return f"{type(error).__name__} in {Path(file).name}, line {line}: {reason}"
 
 
 def unknown(name: str, allowed: Iterable[str], meant: Sequence[str] = ()) -> str:

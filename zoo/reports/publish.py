@@ -2,7 +2,8 @@
 
 Copies each finished run's results.json to `results/<experiment>/<run>.json`, with its learning curve; then
 writes the tables and pictures of README and docs anew from `results/`. Without a RUN only the latter. Of a
-sweep its finished runs are kept, and the others are named.
+sweep its finished runs are kept, and the others are named. A file in `results/` that no table can show is
+named, stops no page, and makes the exit code 1.
 """
 
 import csv
@@ -30,12 +31,15 @@ from zoo.sweeps.record import RECORD, read_sweep
 _LONGEST_NAME = 120
 
 
-def publish(runs: Sequence[Path], project: Path) -> None:
+def publish(runs: Sequence[Path], project: Path) -> list[str]:
     """Keeps the runs' results and writes tables and pictures.
 
     Args:
         runs: folders of finished runs.
         project: the checkout.
+
+    Returns:
+        A line for each file in `results/` that no table can show.
 
     Raises:
         ValueError: a run did not finish, or no table could show it; nothing is kept.
@@ -56,9 +60,8 @@ def publish(runs: Sequence[Path], project: Path) -> None:
             results["learning_curve"] = _validation_curve(trained / "metrics.csv", metric)
         write_json(project / "results" / results["experiment"] / _file_name(results), results)
     kept, refused = published(project / "results")
-    for line in refused:
-        print(f"left out: {line}", file=sys.stderr)
     write_pages(project, kept)
+    return refused
 
 
 def _repeats_recipe(results: Mapping[str, Any], conf: Path) -> bool:
@@ -99,9 +102,10 @@ def published(folder: Path) -> tuple[list[Run], list[str]]:
 def _is_other(path: Path) -> bool:
     """Whether a file can be read and says nothing of an experiment."""
     try:
-        return "experiment" not in read_json(path)
-    except (OSError, ValueError, TypeError):
+        content = read_json(path)
+    except (OSError, ValueError):
         return False
+    return isinstance(content, dict) and "experiment" not in content
 
 
 class _Machine(BaseModel):
@@ -175,11 +179,15 @@ def main(
     """Keeps the results of runs, and writes the tables and pictures of README and docs from what is kept."""
     finished, unfinished = runs_of(folders or [])
     try:
-        publish(finished, Path.cwd())
+        refused = publish(finished, Path.cwd())
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
     for run in unfinished:
         print(f"left out: {run} has no results.json: it did not finish", file=sys.stderr)
+    for line in refused:
+        print(f"refused: {line}", file=sys.stderr)
+    if refused:
+        raise typer.Exit(1)
 
 
 if __name__ == "__main__":
