@@ -92,3 +92,10 @@ def test_what_was_typed_for_the_training_holds_unless_it_was_typed_anew() -> Non
     assert typed(before, ["decoding=greedy"]) == [
         *("experiment=a", "data.batch_tokens=1", "seed=2", "decoding=greedy")
     ]
+
+
+def test_what_only_the_class_says_is_set_with_a_plus(configure: Configure) -> None:
+    config = configure("data=reverse")
+    del config["data"]["batch_tokens"]
+    assert "takes it: write +data.batch_tokens=9" in _problems(config, "data.batch_tokens=9")
+    assert with_overrides(config, ["+data.batch_tokens=9"], CONF)["data"]["batch_tokens"] == 9

@@ -9,7 +9,8 @@ from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.types import Override
 from omegaconf import OmegaConf
 
-from zoo.config.overrides import key_of, options_of, parsed
+from zoo.config.overrides import key_of, options_of, parsed, taken_unset
+from zoo.config.values import TARGET
 from zoo.core.problems import ConfigError, Problem, joined, similar, unknown
 from zoo.runs.frozen import Config, resolved
 
@@ -100,14 +101,15 @@ def _put(config: Config, override: Override) -> str | None:
         if value not in options:
             return f"there is no decoding called {value}{unknown(str(value), options)}"
         value = OmegaConf.to_container(compose(f"decoding/{value}").decoding)
-    message = _set(config, key.split("."), value, new=override.is_add())
+    message = _set(config, str(override.input_line), value, new=override.is_add())
     if message is None and key.split(".")[0] == "decoding":  # of which the task has a copy
-        _set(config["task"], key.split("."), deepcopy(value), new=True)
+        _set(config["task"], str(override.input_line), deepcopy(value), new=True)
     return message
 
 
-def _set(config: dict[str, Any], parts: Sequence[str], value: Any, *, new: bool) -> str | None:
+def _set(config: dict[str, Any], override: str, value: Any, *, new: bool) -> str | None:
     node: Any = config
+    parts = key_of(override).split(".")
     for number, part in enumerate(parts):
         if not isinstance(node, dict):
             return f"{parts[number - 1]} is not a mapping, so there is nothing in it"
@@ -115,7 +117,8 @@ def _set(config: dict[str, Any], parts: Sequence[str], value: Any, *, new: bool)
         may_be_missing = last and (new or parts[0] == "trainer" or len(parts) == 1)
         if part not in node and not may_be_missing:
             names = [str(name) for name in node if not str(name).startswith("_")]
-            return f"there is no {part}{unknown(part, names)}"
+            taken = taken_unset(override, part, node.get(TARGET)) if last else None
+            return taken or f"there is no {part}{unknown(part, names)}"
         if last:
             node[part] = value
         else:

@@ -235,15 +235,27 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     return _said(error)
 
 
+def taken_unset(override: str, part: str, target: object) -> str | None:
+    """Says how to set what a class takes and no file sets; None where the class does not take it.
+
+    Args:
+        override: as typed.
+        part: the name of the argument.
+        target: the `_target_` that may take it.
+    """
+    try:
+        kind = locate(target)
+    except NotAllowed:
+        return None
+    if part not in inspect.signature(kind).parameters:
+        return None
+    return f"is not among the settings, but {kind.__name__} takes it: write +{override.lstrip('+')}"
+
+
 def _no_such_part(override: str, part: str, parent: DictConfig, base: DictConfig) -> str:
     names = [str(name) for name in parent if name != "hydra" and not str(name).startswith("_")]
-    try:
-        target = locate(parent.get(TARGET))
-    except NotAllowed:
-        pass
-    else:
-        if "{" not in override and part in inspect.signature(target).parameters:
-            return f"is not among the settings, but {target.__name__} takes it: write +{override.lstrip('+')}"
+    if "{" not in override and (taken := taken_unset(override, part, parent.get(TARGET))):
+        return taken
     tree = OmegaConf.to_container(base)
     assert isinstance(tree, dict)
     tree.pop("hydra", None)

@@ -118,7 +118,7 @@ def print_results(
     """
     splits = [name for name in results if name == "val" or name.startswith("test")]
     splits = [name for name in splits if isinstance(results[name], Mapping)]
-    table = Table(title=f"{results['name']}, seed {results['seed']}", title_justify="left")
+    table = Table()
     table.add_column("metric")
     for split in splits:
         table.add_column(split, justify="right")
@@ -143,6 +143,9 @@ def print_results(
         "run": str(folder),
     }
     console = get_console()
+    # As the table's own title it would be broken at the table's width.
+    title = f"{results['name']}, seed {results['seed']}"
+    console.print(title, style="table.title", soft_wrap=True, highlight=False, markup=False)
     console.print(table)
     for name, note in notes.items():
         console.print(f"{name:<12}{note}", soft_wrap=True, highlight=False)

@@ -92,7 +92,7 @@ class WarmupCosine(LambdaLR):
         if total_steps <= warmup_steps:
             raise ValueError(
                 f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}: a cosine"
-                " ends at a known step; give more trainer.max_steps than that, or lower scheduler.warmup_steps"
+                " ends at a known step; raise trainer.max_steps above it, or lower scheduler.warmup_steps"
             )
         highest = max(1, warmup_steps)
 
