@@ -25,11 +25,13 @@ from zoo.networks.lstm_attention import LSTMAttention
 from zoo.networks.pooling import AttentionPooling, LearnedQuery, Max, OtherText
 from zoo.networks.recurrent import GRU, LSTM
 
-TEXT = TextSpec(tokenizer="words", size=VOCABULARY, maximum_length=LONGEST, maximum_sentences=40)
+TEXT = TextSpec(tokenizer="words", size=VOCABULARY, maximum_length=LONGEST)
+SENTENCES = TextSpec(tokenizer="words", size=VOCABULARY, maximum_length=LONGEST, maximum_sentences=40)
 LABEL = LabelSpec(tuple(map(str, range(CLASSES))))
 TEXTS = DataSpec("benchmark", {"text": TEXT, "label": LABEL})
+DOCUMENTS = DataSpec("benchmark", {"text": SENTENCES, "label": LABEL})
 PAIRS = DataSpec("benchmark", {"left": TEXT, "right": TEXT, "label": LABEL})
-POOLING = partial(AttentionPooling, score=Dot, selection=Soft)
+POOLING = partial(AttentionPooling, attention={"score": Dot, "selection": Soft})
 
 
 class Logits(nn.Module):
@@ -81,7 +83,7 @@ def build(name: str, sizes: Network) -> nn.Module:
             )
         case "hierarchical":
             network = HierarchicalAttention(
-                spec=TEXTS,
+                spec=DOCUMENTS,
                 recurrent=GRU,
                 word_pooling=attention,
                 sentence_pooling=attention,
