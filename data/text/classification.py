@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from data.core.data_module import require_at_least
 from data.text.columns import Label, Sentences, Text
 from data.text.corpus import Corpus
-from data.text.labelled.folds import FoldedCorpus
+from data.text.labelled.folds import FOLDS, FoldedCorpus
 from data.text.rows import RowBatch
 from data.text.vector_data import VectorTextData
 from data.text.vocabulary import Vocabulary
@@ -91,6 +91,7 @@ class ClassificationData(VectorTextData):
             spec=spec,
         )
         self.fold, self.maximum_sentences = fold, maximum_sentences
+        self.folds = FOLDS if isinstance(corpus, FoldedCorpus) else None
 
     @staticmethod
     def collate(rows: RowBatch) -> ClassificationBatch:

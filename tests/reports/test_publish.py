@@ -353,3 +353,39 @@ def test_what_cannot_be_kept_is_said_and_nothing_is_written(
     assert said.exit_code == 2
     assert message in " ".join(said.output.replace("│", " ").split())
     assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def on_fold(fold: int, seed: int, exact: float, *overrides: str, test_hash: str = "") -> dict[str, Any]:
+    said = of_runs("toy", seed, *overrides, exact_match=exact)
+    return {**said, "fold": fold, "folds": 3, "test_hash": test_hash or f"items of {fold}"}
+
+
+def test_folds_are_one_row_of_a_table() -> None:
+    """The mean of fold 0 is one of three numbers, whatever its seeds."""
+    other = [on_fold(fold, 1, 0.5 + fold / 10, "a=b") for fold in (0, 1)]
+    first = [on_fold(0, 1, 0.5), on_fold(0, 2, 0.7), on_fold(1, 1, 0.7), on_fold(2, 1, 0.8)]
+    text = tables(read([*first, *other]))
+    assert text.count("**`experiment=") == 1, "one table, though each fold has other items"
+    assert "| toy | 1, 2 (3 folds) | 0.700 ± 0.100 |" in text
+    assert "| a=b | 1 (2 folds without 2) | 0.550 ± 0.071 |" in text
+    assert "- `a=b` against the recipe, over folds 0, 1: exact_match -0.050 [" in text
+    assert "| toy | exact_match 0.700 ± 0.100 | 1, 2 (3 folds) |" in summary(read(first)).replace("`", "")
+
+
+def test_folds_of_other_items_are_another_table() -> None:
+    rows = [on_fold(0, 1, 0.5), on_fold(1, 1, 0.5), on_fold(0, 1, 0.5, "a=b", test_hash="others")]
+    assert tables(read(rows)).count("**`experiment=") == 2
+
+
+def test_each_fold_is_kept_in_a_file_of_its_own(project: Path) -> None:
+    folders = [
+        make_run(project / "runs" / str(fold), {**on_fold(fold, 1, 0.5)}, f"data.fold={fold}")
+        for fold in range(3)
+    ]
+    publish(folders, project)
+    kept = sorted(path.name for path in (project / "results" / "toy").iterdir())
+    assert kept == [f"toy_fold{fold}_seed1.json" for fold in range(3)]
+    runs, refused = published(project / "results")
+    assert not refused
+    assert {run.overrides for run in runs} == {()}, "a fold is no setting"
+    assert "| toy | 1 (3 folds) | 0.500 ± 0.000 |" in tables(runs)

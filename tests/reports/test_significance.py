@@ -37,7 +37,7 @@ def bootstrap(
     texts = [baseline, *systems]
     statistics = np.stack([np.array(metric.sentence_statistics(said, references)) for said in texts], axis=1)
     pairs = [([column], [0]) for column in range(1, len(texts))]
-    found = paired_bootstrap(metric, statistics, pairs, **drawn)
+    found = paired_bootstrap(metric, [statistics], pairs, **drawn)
     return metric.score(statistics[:, 0].sum(axis=0).tolist()), found
 
 
@@ -124,7 +124,7 @@ def test_several_runs_a_side_are_their_mean() -> None:
     statistics = np.stack(
         [np.array(metric.sentence_statistics(list(text), references)) for text in systems], axis=1
     )
-    (found,) = paired_bootstrap(metric, statistics, [([2, 3], [0, 1])], samples=400, seed=3)
+    (found,) = paired_bootstrap(metric, [statistics], [([2, 3], [0, 1])], samples=400, seed=3)
     assert found.score == pytest.approx((6 / 6 + 3 / 6) / 2)
     assert found.difference == pytest.approx(0.25)
     generator = np.random.default_rng(3)

@@ -88,6 +88,7 @@ def test_the_hash_covers_whatever_changes_a_result(key: str, value: Any) -> None
     [
         ("seed", 4),
         ("data.seed", 4),
+        ("data.fold", 4),
         ("data.num_workers", 2),
         ("trainer.accumulate_grad_batches", 2),
         ("trainer.devices", 2),
@@ -154,7 +155,7 @@ def test_every_field(tmp_path: Path) -> None:
         metrics={"val/bleu": 31.5, "val/tf_loss": 2.0},
         monitor="val/bleu",
     )
-    written = results(
+    given: dict[str, Any] = dict(  # noqa: C408 - as results() takes them
         config=CONFIG,
         task=TranslationTask,
         spec=SPEC,
@@ -172,9 +173,13 @@ def test_every_field(tmp_path: Path) -> None:
         monitor_unchanged={"validations": 5, "instead": "val/chrf"},
         details={"more": 1},
     )
+    written = results(**given)
     write_results(tmp_path, written)
     read = json.loads((tmp_path / "results.json").read_text())
     assert read == written
+    folded = results(**given, fold=3, folds=10)
+    assert (folded["fold"], folded["folds"]) == (3, 10)
+    assert folded.keys() - read.keys() == {"fold", "folds"}
     assert set(read) == {
         *("experiment", "name", "sweep", "seed", "checkpoint", "test", "test_unseen", "val", "parameters"),
         *(

@@ -1,5 +1,7 @@
 """A number of runs as every table shows it: its head, how it is written, and which of several is the best."""
 
+import statistics
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -32,9 +34,12 @@ class Column:
         return self.better != "min"
 
     def summary(self, runs: Iterable[Run]) -> Summary | None:
-        """Of the runs that have it; None where none has."""
-        known = [value for run in runs if (value := self.value(run)) is not None]
-        return summarise(known) if known else None
+        """Of the runs that have it; None where none has. The runs of one fold count as one, by their mean."""
+        known: dict[object, list[float]] = defaultdict(list)
+        for number, run in enumerate(runs):
+            if (value := self.value(run)) is not None:
+                known[("run", number) if run.fold is None else ("fold", run.fold)].append(value)
+        return summarise([statistics.fmean(values) for values in known.values()]) if known else None
 
     def places(self, found: Iterable[Summary | None]) -> int:
         """Decimal places for these numbers: the largest has four digits or five where none are declared."""

@@ -21,7 +21,7 @@ def learning_curves(published: Sequence[Run]) -> Figure | None:
         alike = [run for run in seeds if machines([run]) == machines(seeds[:1])]
         learned = [curve for run in alike if (curve := run.results.get("learning_curve"))]
         if learned:  # a run that only tested a checkpoint may have no curve
-            curves[_named(recipe, len(learned))] = _mean_curve(learned)
+            curves[_named(recipe, alike, len(learned))] = _mean_curve(learned)
             monitor = seeds[0].results["checkpoint"]["metric"]
     return draw_learning_curve(curves, metric=monitor, steps="minutes of wall time") if curves else None
 
@@ -38,10 +38,11 @@ def by_length(published: Sequence[Run]) -> Figure | None:
     score, _, length = name.partition("_by_")
     curves, items, data = {}, "", ""
     for recipe, seeds in _recipes(published).items():
-        if found := [by for run in seeds if (by := run.results.get(name))]:
+        # Folds are other test items, whose groups have other lengths.
+        if found := [by for run in seeds if run.fold is None and (by := run.results.get(name))]:
             (items,) = found[0].keys() - {"mean_length", score}
             mean = _mean([by[score] for by in found])
-            curves[_named(recipe, len(found))] = (found[0]["mean_length"], mean, found[0][items])
+            curves[_named(recipe, seeds, len(found))] = (found[0]["mean_length"], mean, found[0][items])
             data = seeds[0].results["data_set"]
     length = length.replace("_", " ")
     title = f"{data}: {score} by {length}"
@@ -63,7 +64,11 @@ def _recipes(published: Sequence[Run]) -> Mapping[str, list[Run]]:
     return recipes
 
 
-def _named(recipe: str, count: int) -> str:
+def _named(recipe: str, runs: Sequence[Run], count: int) -> str:
+    """With the number of seeds or folds that a curve is the mean of."""
+    folds = {run.fold for run in runs if run.fold is not None}
+    if folds:
+        return f"{recipe}, {len(folds)} folds"
     return recipe if count == 1 else f"{recipe}, {count} seeds"
 
 

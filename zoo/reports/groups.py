@@ -1,6 +1,7 @@
 """Runs of one configuration, and what sets configurations apart."""
 
 import json
+import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from zoo.core.flat import flat
 from zoo.core.reading import read_yaml
 from zoo.reports.names import label, special
 from zoo.reports.runs import Run
+from zoo.reports.seeds import SeedDifference, seed_difference
 from zoo.reports.short_names import RowName, short_names
 from zoo.runs.results import hashed_config
 
@@ -25,16 +27,16 @@ _UNHASHED = (
 
 @dataclass(frozen=True)
 class Group:
-    """The runs of one configuration, one for each seed.
+    """The runs of one configuration: one for each seed and, of data that is cross-validated, for each fold.
 
     Attributes:
         label: what was typed beyond the recipe and beyond what was typed in all groups, else the recipe;
             where several words led to the same, each of them. No two groups of a comparison share one.
-        runs: in order of their seeds.
+        runs: in order of their folds and seeds.
         settings: what the configuration says where the groups of a comparison differ, by key.
         names: what else it may be called: each of several words, and all that was typed for a run.
         short: the label where there is little room; no two groups share one either.
-        repeated: further runs of its seeds, which count in no mean.
+        repeated: further runs of these folds and seeds, which count in no mean.
     """
 
     label: str
@@ -47,34 +49,77 @@ class Group:
     @property
     def seeds(self) -> list[int]:
         """Those that are known."""
-        return [run.seed for run in self.runs if run.seed is not None]
+        return sorted({run.seed for run in self.runs if run.seed is not None})
 
-    def by_seed(self, value: Callable[[Run], float | None]) -> dict[int, float]:
-        """What each run measured, by its seed."""
-        found = {run.seed: value(run) for run in self.runs}
-        return {seed: value for seed, value in found.items() if seed is not None and value is not None}
+    @property
+    def folds(self) -> list[int]:
+        """Those that were tested; none of data that has a test split."""
+        return sorted({run.fold for run in self.runs if run.fold is not None})
+
+    @property
+    def missing_folds(self) -> list[int]:
+        """Those that were not tested."""
+        several = max((run.results.get("folds") or 0 for run in self.runs), default=0)
+        return sorted({*range(several)} - {*self.folds})
+
+    @property
+    def unit(self) -> str:
+        """What its mean is a mean of: `fold` or `seed`."""
+        return "fold" if self.folds else "seed"
+
+    def paired(self, other: "Group") -> tuple["Group", "Group"]:
+        """What of this group and another can be compared run by run: the runs of the same folds and seeds.
+
+        Without folds that is all of them: there, seeds that only one has are other seeds of the same test.
+        """
+        if not self.folds or not other.folds:
+            return self, other
+        for place in (lambda run: run.place, lambda run: run.fold):
+            shared = {place(run) for run in self.runs} & {place(run) for run in other.runs}
+            if shared:
+                break
+        own, base = (
+            replace(of, runs=tuple(run for run in of.runs if place(run) in shared)) for of in (self, other)
+        )
+        return own, base
+
+    def by_unit(self, value: Callable[[Run], float | None]) -> dict[int, float]:
+        """What was measured by seed or, of folds, by fold: the mean of its seeds."""
+        found: dict[int, list[float]] = defaultdict(list)
+        for run in self.runs:
+            number = run.fold if self.folds else run.seed
+            if number is not None and (measured := value(run)) is not None:
+                found[number].append(measured)
+        return {number: statistics.fmean(values) for number, values in found.items()}
+
+    def difference(self, other: "Group", value: Callable[[Run], float | None]) -> SeedDifference | None:
+        """How far what was measured lies from another group's, see `seed_difference`; folds are pairs."""
+        own, base = self.paired(other)
+        if self.folds and not {*own.folds} & {*base.folds}:
+            return None
+        return seed_difference(own.by_unit(value), base.by_unit(value))
 
 
 def group(runs: Sequence[Run], *, in_full: bool = False) -> list[Group]:
-    """Groups runs that differ in nothing but the seed.
+    """Groups runs that differ in nothing but seed and fold.
 
     The paths of a user's own files are no part of a config_hash, so vocabulary_hash and test_hash tell runs
-    on other files apart.
+    on other files apart. Of folds they differ, and so do they of other files; see `require_comparable`.
 
     Args:
         runs: all of which may be compared.
         in_full: whether labels name what was typed in all groups, too, in the order in which it was typed.
 
     Returns:
-        Groups in the order of their first runs. Of runs that repeat a seed the one with the fewest overrides
-        counts, of those the last.
+        Groups in the order of their first runs. Of runs that repeat a fold and a seed the one with the fewest
+        overrides counts, of those the last.
     """
     together: dict[tuple[str, ...], dict[Any, list[Run]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        together[_key(run)][run.seed].append(run)
+        together[_key(run)][run.place].append(run)
     counted, repeated = [], []
-    for seeds in together.values():
-        ordered = [same for _, same in sorted(seeds.items(), key=lambda item: item[0] or 0)]
+    for places in together.values():
+        ordered = [places[place] for place in sorted(places, key=lambda place: [part or 0 for part in place])]
         chosen = tuple(min(reversed(same), key=lambda run: len(special(run.overrides))) for same in ordered)
         counted.append(chosen)
         repeated.append(
@@ -98,7 +143,8 @@ def group(runs: Sequence[Run], *, in_full: bool = False) -> list[Group]:
 
 
 def _repeating(run: Run, counted: Run) -> Run:
-    return replace(run, left_out=f"it repeats seed {run.seed} of {counted.path}")
+    fold = "" if run.fold is None else f"fold {run.fold}, "
+    return replace(run, left_out=f"it repeats {fold}seed {run.seed} of {counted.path}")
 
 
 def mixed(groups: Sequence[Group]) -> list[str]:
@@ -113,13 +159,15 @@ def mixed(groups: Sequence[Group]) -> list[str]:
         )
         if len(typed) > 1:
             said = "; ".join(text or "(nothing)" for text in typed)
-            lines.append(f"{one.label}: counted as seeds of one configuration, but typed as: {said}")
+            lines.append(f"{one.label}: counted as one configuration, but typed as: {said}")
     return lines
 
 
 def _key(run: Run) -> tuple[str, ...]:
     if not run.results:
         return (str(run.path),)
+    if run.fold is not None:  # each fold has a vocabulary and test items of its own
+        return (str(run.results.get("config_hash")), "folds")
     hashes = ("config_hash", "vocabulary_hash", "test_hash")
     return tuple(str(run.results.get(name)) for name in hashes)
 

@@ -5,7 +5,16 @@ from typing import Any
 
 NOT_SPECIAL = (
     *("experiment=", "seed=", "name=", "paths.", "sweep", "logger", "callbacks.", "hydra.", "+hydra.", "~"),
-    *("data.train=", "data.val=", "data.test=", "data.images.path=", "check=", "test=", "plugins="),
+    *(
+        "data.fold=",
+        "data.train=",
+        "data.val=",
+        "data.test=",
+        "data.images.path=",
+        "check=",
+        "test=",
+        "plugins=",
+    ),
 )
 """Beginnings of overrides that change no result, or name folders of a machine."""
 

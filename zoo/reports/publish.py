@@ -79,7 +79,8 @@ def _file_name(results: Mapping[str, Any]) -> str:
     name = label(results).replace("/", "-")
     if len(name) > _LONGEST_NAME:
         name = f"{name[:_LONGEST_NAME]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
-    return f"{name}_seed{results['seed']}.json"
+    fold = "" if results.get("fold") is None else f"_fold{results['fold']}"
+    return f"{name}{fold}_seed{results['seed']}.json"
 
 
 def published(folder: Path) -> tuple[list[Run], list[str]]:

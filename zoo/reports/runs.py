@@ -21,6 +21,7 @@ _KINDS: dict[str, type] = {
     **_NEEDED,
     **dict.fromkeys(("experiment", "test_hash", "vocabulary_hash", "task", "model", "data_set", "unit"), str),
     **dict.fromkeys(("signatures", "checkpoint", "per_second", "machine", "versions"), dict),
+    **dict.fromkeys(("fold", "folds"), int),
     "overrides": list,
 }
 """Types of the values that a comparison reads; those that are not needed may be null or missing."""
@@ -52,6 +53,16 @@ class Run:
     def seed(self) -> int | None:
         """Of the run; None when unknown."""
         return self.results.get("seed")
+
+    @property
+    def fold(self) -> int | None:
+        """Which part of its data it was tested on, in a cross-validation; else None."""
+        return self.results.get("fold")
+
+    @property
+    def place(self) -> tuple[int | None, int | None]:
+        """Its fold and its seed: what tells it from the other runs of its configuration."""
+        return self.fold, self.seed
 
     @property
     def metrics(self) -> Mapping[str, MetricRecord]:

@@ -1,4 +1,4 @@
-"""What several seeds of one configuration say together, and whether two configurations differ beyond them."""
+"""What several seeds or folds of one configuration say together, and whether two differ beyond them."""
 
 import math
 import statistics
@@ -13,7 +13,7 @@ _CONFIDENCE = 0.95
 
 
 class Summary(NamedTuple):
-    """A number over seeds.
+    """A number over seeds; of data that is cross-validated, over folds.
 
     Attributes:
         mean: of the seeds.
@@ -33,7 +33,7 @@ class Summary(NamedTuple):
 
 
 class SeedDifference(NamedTuple):
-    """How far two configurations lie apart, measured against what other seeds change.
+    """How far two configurations lie apart, measured against what other seeds, or folds, change.
 
     Attributes:
         difference: of the means over the seeds that were compared.

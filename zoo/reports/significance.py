@@ -32,7 +32,7 @@ class Difference(NamedTuple):
 
 def paired_bootstrap(
     metric: SummedScore,
-    statistics: NDArray[np.int64],
+    statistics: Sequence[NDArray[np.int64]],
     pairs: Sequence[tuple[Sequence[int], Sequence[int]]],
     *,
     samples: int,
@@ -51,8 +51,10 @@ def paired_bootstrap(
 
     Args:
         metric: what is compared.
-        statistics: (N, runs, statistics), what each item adds for each run.
-        pairs: for each comparison the columns of a configuration's runs, and those of its baseline's.
+        statistics: of each test set (N, runs, statistics), what each item adds for each run that was tested
+            on it. There is one or, of a cross-validation, one for each fold: each is drawn by itself.
+        pairs: for each comparison the numbers of a configuration's runs, and those of its baseline's; runs
+            are counted through all test sets.
         samples: how many test sets are drawn.
         seed: of the draw.
 
@@ -61,18 +63,11 @@ def paired_bootstrap(
     """
     if samples < 1:
         raise ValueError(f"samples must be at least 1, got {samples}")
-    if not len(statistics):
+    if not all(map(len, statistics)):
         raise ValueError("there are no sentences to compare")
-    count, shape = len(statistics), statistics.shape[1:]
-    whole = _scores(metric, statistics.sum(axis=0))
-    # Counts are exact in float64, whose products are far faster than those of integers.
-    flat = statistics.reshape(count, -1).astype(np.float64)
+    whole = np.concatenate([_scores(metric, one.sum(axis=0)) for one in statistics])
     generator = np.random.default_rng(seed)
-    drawn = np.empty((samples, shape[0]))
-    for number in range(samples):
-        # how often each item was drawn, times what it adds: no copy of the statistics for each resample
-        times = np.bincount(generator.choice(count, size=count), minlength=count).astype(np.float64)
-        drawn[number] = _scores(metric, (times @ flat).astype(np.int64).reshape(shape))
+    drawn = np.concatenate([_resampled(metric, one, samples, generator) for one in statistics], axis=1)
     found = []
     for own, base in ((list(own), list(base)) for own, base in pairs):
         score, difference = whole[own].mean(), whole[own].mean() - whole[base].mean()
@@ -82,6 +77,21 @@ def paired_bootstrap(
         p = (against + 1) / (samples + 1)
         found.append(Difference(float(score), float(difference), float(low), float(high), p))
     return found
+
+
+def _resampled(
+    metric: SummedScore, statistics: NDArray[np.int64], samples: int, generator: np.random.Generator
+) -> NDArray[np.float64]:
+    """`(samples, runs)`: the score of each run on each test set that is drawn from the items."""
+    count, shape = len(statistics), statistics.shape[1:]
+    # Counts are exact in float64, whose products are far faster than those of integers.
+    flat = statistics.reshape(count, -1).astype(np.float64)
+    drawn = np.empty((samples, shape[0]))
+    for number in range(samples):
+        # how often each item was drawn, times what it adds: no copy of the statistics for each resample
+        times = np.bincount(generator.choice(count, size=count), minlength=count).astype(np.float64)
+        drawn[number] = _scores(metric, (times @ flat).astype(np.int64).reshape(shape))
+    return drawn
 
 
 def _scores(metric: SummedScore, sums: NDArray[np.int64]) -> NDArray[np.float64]:

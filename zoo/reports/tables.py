@@ -13,11 +13,10 @@ from zoo.reports.groups import Group, group
 from zoo.reports.names import label
 from zoo.reports.records import merged
 from zoo.reports.runs import Run
-from zoo.reports.seeds import seed_difference
 
 
 def tables(published: Sequence[Run]) -> str:
-    """For each data set a row per configuration, mean ± standard deviation over its seeds.
+    """For each data set a row per configuration, mean ± standard deviation over its seeds, or folds.
 
     A control of each model stands below its row, one of the data alone below all. Below the table stands what
     overrides change of their recipe.
@@ -26,10 +25,21 @@ def tables(published: Sequence[Run]) -> str:
 
 
 def by_data(published: Sequence[Run]) -> dict[str, list[Run]]:
-    """The runs that can stand side by side: of one task and the same test items, by the data's name."""
+    """The runs that can stand side by side: of one task and the same test items, by the data's name.
+
+    Folds of data that is cross-validated stand together, as long as those of one number have the same items.
+    """
     found: dict[tuple[str, str, str], list[Run]] = defaultdict(list)
+    folded: dict[tuple[str, str], list[dict[int, str]]] = defaultdict(list)
     for run in published:
-        found[run.results["data_set"], run.results["task"], str(run.results.get("test_hash"))].append(run)
+        of, items = (run.results["data_set"], run.results["task"]), str(run.results.get("test_hash"))
+        if run.fold is not None:
+            alike = (one for one in folded[of] if one.get(run.fold, items) == items)
+            if (folds := next(alike, None)) is None:
+                folded[of].append(folds := {})
+            folds[run.fold] = items
+            items = next(iter(folds.values()))
+        found[*of, items].append(run)
     names = [name for name, *_ in found]
     shown = [name if names.count(name) == 1 else f"{name} ({test[:6]})" for name, _, test in found]
     return dict(zip(shown, found.values(), strict=True))
@@ -107,7 +117,7 @@ def matrix(published: Sequence[Run]) -> str:
     names = list(dict.fromkeys(name for found, _ in sets.values() for name in found))
     lines = [["mechanism"], *([f"`{name}`"] for name in names)]
     for data, (found, columns) in sets.items():
-        most = max(map(len, found.values()))
+        most = max(len({run.place if run.fold is None else run.fold for run in of}) for of in found.values())
         for place, column in enumerate(columns):
             summaries = [column.summary(found.get(name, ())) for name in names]
             lines[0].append(column.head if place else f"{data}, n = {most}: {column.head}")
@@ -134,13 +144,13 @@ def mechanisms(runs: Sequence[Run]) -> dict[str, list[Run]]:
     for run in runs:
         if run.overrides:
             typed.setdefault(run.results["config_hash"], label(run.results, of=only))
-    found: dict[str, dict[int | None, Run]] = defaultdict(dict)
+    found: dict[str, dict[tuple[int | None, int | None], Run]] = defaultdict(dict)
     for run in sorted(runs, key=lambda run: bool(run.overrides)):
         name = label(run.results, of=only)
         found[name if run.overrides else typed.get(run.results["config_hash"], name)].setdefault(
-            run.seed, run
+            run.place, run
         )
-    return {name: list(seeds.values()) for name, seeds in sorted(found.items())}
+    return {name: list(places.values()) for name, places in sorted(found.items())}
 
 
 def quality_columns(runs: Sequence[Run]) -> list[Column]:
@@ -228,7 +238,7 @@ def _control(name: str | None, split: str) -> Any:
 
 
 def _effects(groups: Sequence[Group], columns: Sequence[Column]) -> str:
-    """What the overrides of each group change of its recipe, seed by seed: mean and 95 % interval.
+    """What the overrides of each group change of its recipe, by seed or by fold: mean and 95 % interval.
 
     The interval is Student's for pairs, so it is wide for few seeds, as it should be.
     """
@@ -242,15 +252,15 @@ def _effects(groups: Sequence[Group], columns: Sequence[Column]) -> str:
             continue
         parts = []
         for column in columns:
-            found = seed_difference(of.by_seed(column.value), recipe[0].by_seed(column.value))
+            found = of.difference(recipe[0], column.value)
             if found is None or not found.seeds:
                 continue
             seeds, digits = found.seeds, column.places([column.summary(of.runs)])
             ends = interval(found.low, found.high, digits, "+")
             parts.append(f"{column.head} {written(found.difference, digits, '+')} {ends}")
         if parts:
-            over = ", ".join(map(str, seeds))
-            lines.append(f"- `{of.label}` against the recipe, over seeds {over}: {'; '.join(parts)}\n")
+            over = f"{of.unit}s {', '.join(map(str, seeds))}"
+            lines.append(f"- `{of.label}` against the recipe, over {over}: {'; '.join(parts)}\n")
     return f"\n{''.join(lines)}" if lines else ""
 
 
@@ -279,4 +289,11 @@ def _cell(column: Column, runs: Sequence[Run]) -> str:
 
 
 def _seeds(runs: Sequence[Run]) -> str:
-    return ", ".join(str(seed) for seed in sorted(run.seed for run in runs if run.seed is not None))
+    """Those of the runs; of data that is cross-validated how many folds there are, and which are missing."""
+    seeds = ", ".join(map(str, sorted({run.seed for run in runs if run.seed is not None})))
+    folds = {run.fold for run in runs if run.fold is not None}
+    if not folds:
+        return seeds
+    missing = sorted({*range(max(run.results.get("folds") or 0 for run in runs))} - folds)
+    without = f" without {', '.join(map(str, missing))}" if missing else ""
+    return f"{seeds} ({len(folds)} folds{without})"

@@ -37,8 +37,8 @@ _PACKAGES = (
     "numpy",
 )
 _HASHED_GROUPS = ("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding")
-# The run's seed orders the batches; a corpus has a seed of its own, which counts.
-_NOT_HASHED_DATA = ("seed", "num_workers", "worker_timeout", "train", "val", "test")
+# The run's seed orders the batches; a corpus has a seed of its own, which counts. All folds are one group.
+_NOT_HASHED_DATA = ("seed", "fold", "num_workers", "worker_timeout", "train", "val", "test")
 """Files of one's own may lie anywhere; test_hash and vocabulary_hash tell what is in them."""
 # What the trainer contributes to the result: precision and budget.
 _HASHED_TRAINER = (
@@ -73,6 +73,8 @@ def results(
     details: Mapping[str, Any] | None = None,
     data: Mapping[str, Mapping[str, float]] | None = None,
     monitor_unchanged: Mapping[str, Any] | None = None,
+    fold: int | None = None,
+    folds: int | None = None,
 ) -> dict[str, Any]:
     """Everything that results.json says.
 
@@ -96,6 +98,8 @@ def results(
             words.
         monitor_unchanged: of a monitor that had one value at every validation how many these were and which
             metric could take its place.
+        fold: which part of the data was tested, of data that is cross-validated.
+        folds: how many parts there are.
     """
     metric = checkpoint.metric
     measured = {name.partition("/")[2] for name in (*test, *checkpoint.metrics)}
@@ -104,6 +108,7 @@ def results(
         "name": config.get("name"),
         "sweep": (config.get("sweep") or {}).get("name"),
         "seed": config.get("seed"),
+        **({} if fold is None else {"fold": fold, "folds": folds}),
         "checkpoint": {
             "file": os.path.relpath(checkpoint.path.resolve(), Path(folder).resolve()),
             "step": checkpoint.step,
@@ -146,13 +151,13 @@ def write_results(folder: Path, values: Mapping[str, Any]) -> None:
 
 
 def config_hash(config: Mapping[str, Any]) -> str:
-    """One hash for all runs that differ in nothing but seed, paths and logging: the group in comparisons."""
+    """One hash for all runs that differ in nothing but seed, fold, paths, logging: a group in comparisons."""
     text = json.dumps(hashed_config(config), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
 
 def hashed_config(config: Mapping[str, Any]) -> Any:
-    """The part of a resolved configuration that can change a result: not seed, paths, logging."""
+    """The part of a resolved configuration that can change a result: not seed, fold, paths, logging."""
     trainer = config.get("trainer") or {}
     chosen = {key: config.get(key) for key in _HASHED_GROUPS}
     data = {key: value for key, value in config["data"].items() if key not in _NOT_HASHED_DATA}

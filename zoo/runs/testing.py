@@ -78,6 +78,8 @@ def evaluate(
         details=task.details() if config["test"] else {},
         data=data.report,
         monitor_unchanged=_monitor_unchanged(trainer),
+        fold=getattr(data, "fold", None),
+        folds=getattr(data, "folds", None),
     )
     write_results(folder, measured)
     print_results(measured, folder, telling=task.telling)

@@ -18,7 +18,7 @@ from zoo.reports.groups import Group, group, mixed
 from zoo.reports.names import special
 from zoo.reports.records import item_score, merged
 from zoo.reports.runs import Run
-from zoo.reports.seeds import SeedDifference, Summary, seed_difference
+from zoo.reports.seeds import SeedDifference, Summary
 from zoo.reports.significance import Difference, paired_bootstrap
 
 
@@ -52,7 +52,8 @@ class Row:
         group: the runs.
         scores: every metric that may be compared, by its name.
         costs: by their names in results.json, as far as they are known.
-        seeds: how the first metric differs from the baseline's, beyond other seeds; None of the baseline.
+        seeds: how the first metric differs from the baseline's, beyond other seeds or folds; None of the
+            baseline.
         items: the same beyond other test items; None of the baseline, and of metrics that no sum gives.
     """
 
@@ -91,6 +92,11 @@ class Comparison:
     def metric(self) -> str:
         """By which the rows are compared in full."""
         return self.question.metrics[0]
+
+    @property
+    def unit(self) -> str:
+        """What means are means of: `fold` of data that is cross-validated, else `seed`."""
+        return self.rows[0].group.unit
 
     @property
     def baseline(self) -> Row:
@@ -162,13 +168,13 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
             of,
             {name: found for name, column in columns.items() if (found := column.summary(of.runs))},
             {name: found for name, column in costs.items() if (found := column.summary(of.runs))},
-            None if of is baseline else seed_difference(of.by_seed(measured), baseline.by_seed(measured)),
+            None if of is baseline else of.difference(baseline, measured),
         )
         for of in groups
     ]
     if scorer is not None:
         rows = _with_items(rows, groups.index(baseline), scorer, items, question)
-    notes = _notes(kept, items, question, any(row.items for row in rows)) + mixed(groups)
+    notes = _notes(kept, items, question, any(row.items for row in rows)) + mixed(groups) + _folds(groups)
     return Comparison(
         question=replace(question, metrics=metrics, baseline=baseline.label),
         rows=tuple(rows),
@@ -255,31 +261,39 @@ def _undeclared(name: str, scorer: SummedScore | None) -> MetricRecord:
 def _with_items(
     rows: Sequence[Row], baseline: int, scorer: SummedScore, items: Items, question: Question
 ) -> list[Row]:
-    """Adds what the paired bootstrap says, of groups of which every run has predictions."""
-    columns: dict[Path, int] = {}
-    whole = []
-    for row in rows:
-        complete = all(run.path in items.statistics for run in row.group.runs)
-        whole.append(complete)
-        for run in row.group.runs if complete else ():
-            columns[run.path] = len(columns)
-    others = [number for number in range(len(rows)) if number != baseline and whole[number]]
-    if not whole[baseline] or not others:
+    """Adds what the paired bootstrap says, of groups of which every run that counts has predictions."""
+    known = items.statistics
+    pairs = {}
+    for number, row in enumerate(rows):
+        if number != baseline:
+            sides = row.group.paired(rows[baseline].group)
+            if all(of.runs and all(run.path in known for run in of.runs) for of in sides):
+                pairs[number] = sides
+    if not pairs:
         return list(rows)
-    sides = [[columns[run.path] for run in row.group.runs if run.path in columns] for row in rows]
-    statistics = np.stack([items.statistics[path] for path in columns], axis=1)
-    pairs = [(sides[number], sides[baseline]) for number in others]
-    found = paired_bootstrap(scorer, statistics, pairs, samples=question.samples, seed=question.seed)
-    added = dict(zip(others, found, strict=True))
+    # by fold, each run once
+    sets: dict[int | None, dict[Path, None]] = {}
+    for run in (run for sides in pairs.values() for of in sides for run in of.runs):
+        sets.setdefault(run.fold, {})[run.path] = None
+    places = {path: place for place, path in enumerate(path for paths in sets.values() for path in paths)}
+    statistics = [np.stack([known[path] for path in paths], axis=1) for paths in sets.values()]
+    numbers = [
+        ([places[run.path] for run in own.runs], [places[run.path] for run in base.runs])
+        for own, base in pairs.values()
+    ]
+    found = paired_bootstrap(scorer, statistics, numbers, samples=question.samples, seed=question.seed)
+    added = dict(zip(pairs, found, strict=True))
     return [replace(row, items=added.get(number)) for number, row in enumerate(rows)]
 
 
 def _notes(runs: Sequence[Run], items: Items, question: Question, resampled: bool) -> list[str]:
     notes = []
     if resampled:
-        size = len(next(iter(items.statistics.values())))
+        sizes = {run.fold: len(items.statistics[run.path]) for run in runs if run.path in items.statistics}
+        size = sum(sizes.values())
+        of = question.split if None in sizes else f"{len(sizes)} folds, each drawn by itself"
         notes.append(
-            f"p (items): paired bootstrap over {size:,} items of {question.split}, "
+            f"p (items): paired bootstrap over {size:,} items of {of}, "
             f"{question.samples:,} samples, seed {question.seed}; one-sided: 0.025 here is 0.05 two-sided"
         )
     notes += [items.signature] if items.signature else []
@@ -298,6 +312,16 @@ def _notes(runs: Sequence[Run], items: Items, question: Question, resampled: boo
     if len(torches) > 1:
         notes.append(f"several versions of torch: {', '.join(sorted(torches))}")
     return notes
+
+
+def _folds(groups: Sequence[Group]) -> list[str]:
+    """A line for each group that lacks folds: a mean over some must not pass for one over all."""
+    return [
+        f"{of.label}: {len(of.folds)} of {len(of.folds) + len(of.missing_folds)} folds; missing:"
+        f" {', '.join(map(str, of.missing_folds))}"
+        for of in groups
+        if of.missing_folds and of.folds
+    ]
 
 
 def _machine(run: Run) -> str:

@@ -1,4 +1,4 @@
-"""Learning curves of a group: its seeds on one axis."""
+"""Learning curves of a group: its runs on one axis."""
 
 import math
 from collections import defaultdict
@@ -20,12 +20,12 @@ Points = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 
 class Band(NamedTuple):
-    """A curve over seeds.
+    """A curve over the runs of a group.
 
     Attributes:
         steps: where it is known.
-        mean: of the seeds.
-        low, high: the lowest and the highest seed.
+        mean: of the runs.
+        low, high: the lowest and the highest run.
     """
 
     steps: list[float]
@@ -79,11 +79,11 @@ def kept_curve(results: Mapping[str, Any]) -> dict[str, Points]:
 def bands(runs: Sequence[Mapping[str, Points]]) -> dict[str, Band]:
     """One band for each metric of the runs.
 
-    Seeds are validated at steps that may differ by a few, so values between two steps are interpolated; a
-    band ends where the first seed does.
+    Runs are validated at steps that may differ by a few, so values between two steps are interpolated; a
+    band ends where the first run does.
 
     Args:
-        runs: the curves of each seed.
+        runs: the curves of each run.
     """
     found = {}
     for name in {name: None for run in runs for name in run}:

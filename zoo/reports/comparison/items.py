@@ -58,7 +58,7 @@ def read_items(
     sizes: dict[Path, int] = {}
     notes: list[str] = []
     without: list[Run] = []
-    longest: tuple[Path, list[dict[str, Any]]] | None = None
+    longest: dict[int | None, tuple[Path, list[dict[str, Any]]]] = {}  # of each fold
     # those of a known test set first: the longest of them is what others are held against
     for run in sorted(runs, key=lambda run: not _is_known(run, split)):
         if run.predictions is None:
@@ -82,26 +82,27 @@ def read_items(
             )
             continue
         found[run.path], sizes[run.path] = statistics, len(items)
-        if longest is None:
-            longest = (run.predictions, items)
-        elif not _is_known(run, split) or len(items) == len(longest[1]):
-            require_same_items(longest, (run.predictions, items), declared.together)
-        elif len(items) > len(longest[1]):  # what was read until now is cut
-            longest = (run.predictions, items)
+        most = longest.setdefault(run.fold, (run.predictions, items))
+        if not _is_known(run, split) or len(items) == len(most[1]):
+            require_same_items(most, (run.predictions, items), declared.together)
+        elif len(items) > len(most[1]):  # what was read until now is cut
+            longest[run.fold] = (run.predictions, items)
     if without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
         notes.append(f"no p over test items: {without[0].path}{more} no predictions.jsonl")
-    if longest is None:
+    if not longest:
         return Items(found, notes, "")
-    most = len(longest[1])
-    for path in [path for path, size in sizes.items() if size < most]:
-        del found[path]
-        notes.append(
-            f"{path}: its predictions are of {sizes[path]:,} of {most:,} test items: no p over test items"
-        )
+    for run in runs:
+        if run.path in found and sizes[run.path] < (whole := len(longest[run.fold][1])):
+            del found[run.path]
+            notes.append(
+                f"{run.path}: its predictions are of {sizes[run.path]:,} of {whole:,} test items: no p over"
+                " test items"
+            )
     if isinstance(scorer, CorpusScore):
         # its signature names the number of references
-        scorer.update([longest[1][0]["prediction"]], [longest[1][0]["references"]])
+        (_, (first, *_)), *_ = longest.values()
+        scorer.update([first["prediction"]], [first["references"]])
     return Items(found, notes, getattr(scorer, "signature", ""))
 
 

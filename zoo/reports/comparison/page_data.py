@@ -105,12 +105,18 @@ def _curves(rows: Sequence[Row], notes: list[str]) -> dict[str, list[dict[str, A
 
 
 def _samples(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
-    """Predictions of the first seed of every group for the same items, spread evenly over the test set."""
+    """Predictions of a run of every group for the same items, spread evenly over the test set.
+
+    It is the group's first run or, of folds, the first one on the fold that is shown.
+    """
     chosen: list[int] = []
+    fold: int | None = None
     inputs: list[dict[str, Any]] = []
     predictions: list[list[str | None] | None] = []
     for row in comparison.rows:
-        path = next((run.predictions for run in row.group.runs if run.predictions), None)
+        runs = (run for run in row.group.runs if run.predictions and (not chosen or run.fold == fold))
+        first = next(runs, None)
+        path = first and first.predictions
         try:
             items = read_split(path, comparison.question.split) if path else []
         except (OSError, ValueError) as error:
@@ -120,6 +126,7 @@ def _samples(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
             predictions.append(None)
             continue
         if not chosen:
+            fold = first and first.fold
             number = min(_SAMPLES, len(items))
             spread = [items[part * len(items) // number] for part in range(number)]
             chosen = [item["id"] for item in spread]
@@ -143,7 +150,7 @@ def _cut(text: str) -> str:
 def _pictures(
     comparison: Comparison, order: Sequence[int], notes: list[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
-    """What the first seed of each group attended to at test, by the kind of picture."""
+    """What the first run of each group attended to at test, by the kind of picture."""
     found: dict[str, list[dict[str, Any] | None]] = {}
     left, without = _PICTURE_BYTES, 0
     for number in order:

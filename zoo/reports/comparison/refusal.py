@@ -19,16 +19,31 @@ def comparability_errors(runs: Sequence[Run], metric: str) -> list[str]:
         metric: what is to be compared.
     """
     measured = [run for run in runs if run.results]
-    found = _difference("test_hash (the test items)", measured, lambda results: results.get("test_hash"))
+    found = []
+    if len({run.fold is None for run in measured}) > 1:
+        found += _difference(
+            "cross-validation (a mean over folds is of other test items than a test split)",
+            measured,
+            lambda results: None if results.get("fold") is None else "folds",
+        )
+        return found
+    for fold in dict.fromkeys(run.fold for run in measured):
+        of = "" if fold is None else f" of fold {fold}"
+        same = [run for run in measured if run.fold == fold]
+        found += _difference(
+            f"test_hash (the test items{of})", same, lambda results: results.get("test_hash")
+        )
     found += _difference(
         f"the signature of {metric}", measured, lambda results: (results.get("signatures") or {}).get(metric)
     )
     if metric == "loss" or any(run.metrics[metric].per_token for run in measured if metric in run.metrics):
-        found += _difference(
-            f"vocabulary_hash (a token of {metric} is not the same thing)",
-            measured,
-            lambda results: results.get("vocabulary_hash"),
-        )
+        for fold in dict.fromkeys(run.fold for run in measured):
+            of = "" if fold is None else f" of fold {fold}"
+            found += _difference(
+                f"vocabulary_hash{of} (a token of {metric} is not the same thing)",
+                [run for run in measured if run.fold == fold],
+                lambda results: results.get("vocabulary_hash"),
+            )
     return found
 
 

@@ -99,7 +99,7 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Cells]:
         Cells("min to max", ranges, [one.least for one in scores], nothing),
         Cells("difference", [written(one, digits, "+") for one in differences], differences, nothing),
         *test("items", [row.items for row in rows]),
-        *test("seeds", [row.seeds for row in rows]),
+        *test(f"{comparison.unit}s", [row.seeds for row in rows]),
         *(
             quantity(name, comparison.metrics[name], [row.scores.get(name) for row in rows])
             for name in _others(comparison, complete)
@@ -114,26 +114,29 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Cells]:
 
 def notes(comparison: Comparison, *, complete: bool = False, mark: str = _BEST) -> list[str]:
     """What stands below the table that `columns` gives, of which `mark` says how it shows the best."""
-    rows = comparison.rows
+    rows, unit = comparison.rows, comparison.unit
     lines = [f"{mark} the best of its column; differences are from {comparison.baseline.group.label}"]
     number = len(comparison.settings)
     if number > _MOST_SETTINGS and not complete:
         hidden = number - _MOST_SETTINGS
         lines.append(f"not shown: {hidden} of {number} settings that differ; --csv and --html have them")
     if any(row.scores[comparison.metric].deviation is not None for row in rows):
-        lines.append("± standard deviation over n seeds, with Student's 95 % interval of the mean")
+        several = any(len(row.group.runs) > row.scores[comparison.metric].n for row in rows)
+        each = ", each the mean of its seeds" if comparison.unit == "fold" and several else ""
+        lines.append(f"± standard deviation over n {unit}s{each}, with Student's 95 % interval of the mean")
     if any(row.seeds for row in rows):
         pairs = {row.seeds.seeds for row in rows if row.seeds}
-        how = [f"paired t-test over seeds {', '.join(map(str, seeds))}" for seeds in sorted(pairs) if seeds]
+        how = [f"paired t-test over {unit}s {', '.join(map(str, seeds))}" for seeds in sorted(pairs) if seeds]
         how += ["Welch's t-test where fewer than two seeds are shared"] if () in pairs else []
-        lines.append(f"p (seeds): {'; '.join(how)}; two-sided")
+        lines.append(f"p ({unit}s): {'; '.join(how)}; two-sided")
         most = max(row.scores[comparison.metric].n for row in rows)
         if any(seeds and len(seeds) < most for seeds in pairs):
-            lines.append("95 % (seeds): of the difference over these seeds alone, which may be fewer than n")
-    others = [row for row in rows if row is not comparison.baseline and len(row.group.seeds) > 1]
+            over = f"of the difference over these {unit}s alone, which may be fewer than n"
+            lines.append(f"95 % ({unit}s): {over}")
+    others = [row for row in rows if row is not comparison.baseline and row.scores[comparison.metric].n > 1]
     alike = [row.group.label for row in others if not row.seeds]
-    if alike and len(comparison.baseline.group.seeds) > 1:
-        lines.append(f"no p over seeds: every seed shows the same difference: {', '.join(alike)}")
+    if alike and comparison.baseline.scores[comparison.metric].n > 1:
+        lines.append(f"no p over {unit}s: every {unit} shows the same difference: {', '.join(alike)}")
     lines += comparison.notes
     for name in _others(comparison, complete):
         if fewer := ", ".join(filter(None, (_missing(row, name) for row in rows))):
@@ -234,10 +237,11 @@ def comma_separated(comparison: Comparison) -> str:
     metrics = list({name: None for row in comparison.rows for name in row.scores})
     parts = Summary._fields
     speed = comparison.costs["per_second"].head.replace("/s", "_per_second")
-    head = ["run", "state", "reason", "config_hash", "seeds", *comparison.settings]
+    unit, folds = comparison.unit, ["folds"] if comparison.unit == "fold" else []
+    head = ["run", "state", "reason", "config_hash", "seeds", *folds, *comparison.settings]
     head += [name if part == "mean" else f"{name}_{part}" for name in metrics for part in parts]
     head += ["difference", "items_low", "items_high", "items_p"]
-    head += ["seeds_difference", "seeds_low", "seeds_high", "seeds_p"]
+    head += [f"{unit}s_{part}" for part in ("difference", "low", "high", "p")]
     head += [name.replace("per_second", speed) for name in comparison.costs]
     file = StringIO()
     writer = csv.writer(file, lineterminator="\n")
@@ -246,6 +250,7 @@ def comma_separated(comparison: Comparison) -> str:
         group = row.group
         line: list[object] = [group.label, group.runs[0].state, ""]
         line += [group.runs[0].results.get("config_hash", ""), " ".join(map(str, group.seeds))]
+        line += [" ".join(map(str, group.folds))] if folds else []
         line += [group.settings.get(key, "") for key in comparison.settings]
         for name in metrics:
             line += list(row.scores[name]) if name in row.scores else [""] * len(parts)
