@@ -19,7 +19,7 @@ _UNK = SPECIAL_TOKENS["unk"]
 MUCH_UNKNOWN = 0.2
 """Share of the tokens of a split. Of more that a vocabulary does not know, it is warned."""
 
-_ENGLISH = "|".join(
+_ENGLISH = "(?i)" + "|".join(
     [
         r"\w+(?=n't\b)",  # do of don't
         r"n't\b",
@@ -28,7 +28,7 @@ _ENGLISH = "|".join(
         r"([^\w\s])\1*",  # also ..., --, !!!
     ]
 )
-"""Tokens of English text; case does not matter for any that is cut off."""
+"""Tokens of English text."""
 
 _LONGEST_WORD = 1000
 """Characters. What is longer is no word, and learning its pieces takes time that grows with its square."""

@@ -33,3 +33,17 @@ def test_only_published_languages_are_downloaded(tmp_path: Path) -> None:
     checked(tmp_path, "data=multi30k")
     with pytest.raises(ConfigError, match=r"- data: .*raw lacks train\.xx, val\.xx, .*English"):
         checked(tmp_path, "data=multi30k", "data.corpus.target=xx")
+
+
+def test_vectors_must_be_there_before_a_training_and_fit_its_network(tmp_path: Path) -> None:
+    file = tmp_path / "vectors.txt"
+    line = ["model=lstm_attention", "data=needle", f"data.vectors={file}", "data.tune_vectors=true"]
+    line = [f"+{one}" if one.startswith("data.") else one for one in line]
+    with pytest.raises(ConfigError, match=r"- data: vectors: .*vectors\.txt does not exist"):
+        checked(tmp_path, *line)
+    file.write_text("word 1 2 3\n")
+    with pytest.raises(ConfigError, match=r"- model\.embedding_size: must be 3, .*got 8"):
+        checked(tmp_path, *line)
+    file.write_text("word 1 2 3 4 5 6 7 8\nword 1\n")
+    with pytest.raises(ConfigError, match=r"- data: .*line 2"):
+        checked(tmp_path, *line)

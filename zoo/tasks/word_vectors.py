@@ -40,8 +40,8 @@ class Embeds(Protocol):
 def begin_with_vectors(network: Embeds, trainer: pl.Trainer) -> None:
     """Puts the data's vectors, if it has any, into a network that is to be trained; freezes them if asked to.
 
-    Call it in a task's `setup` for the stage `fit`. A training that goes on from a checkpoint has its vectors
-    there, and reads no file.
+    Call it in a task's `setup`, in every stage: what is frozen counts as such in a test, too. Only a training
+    that begins reads the file; one that goes on, and a test, have the vectors of a checkpoint.
 
     Args:
         network: as it was built.
@@ -56,7 +56,8 @@ def begin_with_vectors(network: Embeds, trainer: pl.Trainer) -> None:
     data = cast(HasVectors, found)
     weight = network.embed.weight
     weight.requires_grad_(data.tune_vectors)
-    if trainer.ckpt_path is not None or (vectors := data.vectors) is None:
+    begins = trainer.state.fn == "fit" and trainer.ckpt_path is None
+    if not begins or (vectors := data.vectors) is None:
         return
     if vectors.shape != weight.shape:
         raise ValueError(

@@ -15,11 +15,13 @@ from zoo.core.text import is_blank
 
 _log = logging.getLogger(__name__)
 
-_CONTROLS = {
-    # windows-1252 that was read as ISO-8859-1
-    **{code: bytes([code]).decode("cp1252", errors="replace") for code in range(0x80, 0xA0)},
-    **dict.fromkeys((code for code in (*range(9), *range(14, 32), 0x0B, 0x0C, 0x7F)), " "),
-} | dict.fromkeys((0x81, 0x8D, 0x8F, 0x90, 0x9D), " ")
+
+def _meant(code: int) -> str:
+    """What stands for a control character: that of windows-1252, read as ISO-8859-1, or else a blank."""
+    return (bytes([code]).decode("cp1252", errors="ignore") if code >= 0x80 else "") or " "
+
+
+_CONTROLS = {code: _meant(code) for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\t\n\r"}
 
 
 @dataclass(frozen=True)

@@ -184,8 +184,8 @@ class Network(nn.Module):
         self.embed = nn.Embedding(tokens, size, padding_idx=0)
 
 
-def trainer(data: object, checkpoint: str | None = None) -> Any:
-    return SimpleNamespace(datamodule=data, ckpt_path=checkpoint)
+def trainer(data: object, checkpoint: str | None = None, fn: str = "fit") -> Any:
+    return SimpleNamespace(datamodule=data, ckpt_path=checkpoint, state=SimpleNamespace(fn=fn))
 
 
 @pytest.mark.parametrize("tune", [True, False])
@@ -198,12 +198,15 @@ def test_a_network_begins_with_the_vectors(tmp_path: Path, file: str, tune: bool
     assert network.embed.weight.requires_grad == tune
 
 
-def test_a_resumed_training_reads_no_file(tmp_path: Path, file: str) -> None:
+@pytest.mark.parametrize("stage", [("last.ckpt", "fit"), (None, "test")])
+def test_a_resumed_training_and_a_test_read_no_file(
+    tmp_path: Path, file: str, stage: tuple[str | None, str]
+) -> None:
     data = ready(tmp_path, file, tune_vectors=False)
     Path(file).unlink()
     network = Network(8, 2)
     before = network.embed.weight.clone()
-    begin_with_vectors(network, trainer(data, "last.ckpt"))
+    begin_with_vectors(network, trainer(data, *stage))
     assert torch.equal(network.embed.weight, before)
     assert not network.embed.weight.requires_grad, "what was frozen stays so"
 

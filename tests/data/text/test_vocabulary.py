@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from data.text.vocabulary import Bpe, Characters, Vocabulary, Words
+from data.text.vocabulary import Bpe, Characters, EnglishWords, Tokens, Vocabulary, Words
 from zoo.core.text import TextCodec, text_spec
 
 ENGLISH = ["the old man sees the cat.", "the cat sees the man!", "a dog"]
@@ -109,3 +109,35 @@ def test_endless_words_are_left_out_of_what_pieces_are_learned_from(caplog: pyte
     assert found == make(Bpe).build([*ENGLISH, "a dog"], GERMAN)
     assert "nothing is learned from 1 words of more than 1000 characters" in caplog.text
     assert "1 words" not in caplog.text.partition("1000 characters")[2]
+
+
+@pytest.mark.parametrize("kind", [Tokens, EnglishWords, Words])
+def test_case_may_be_lost(kind: type[Words]) -> None:
+    (tokenizer,) = kind(lowercase=True).build(["The cat ."])
+    codec = TextCodec(text_spec(tokenizer))
+    assert codec.encode(["THE Cat ."]) == codec.encode(["the cat ."])
+    (cased,) = kind().build(["The cat ."])
+    assert TextCodec(text_spec(cased)).encode(["THE"])[0][0] == text_spec(cased).unk
+
+
+def test_tokens_stand_between_blanks() -> None:
+    text = "it do n't say `` so '' -lrb- u.s. -rrb- , ok ?"
+    (tokenizer,) = Tokens(special=("pad", "unk")).build([text])
+    codec = TextCodec(text_spec(tokenizer))
+    assert codec.tokens(codec.encode([text])[0]) == text.split()
+    assert codec.decode(codec.encode([text])[0]) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("I don't, can't and WON'T.", "I do n't , ca n't and WO N'T ."),
+        ("The film's good; they'll see I'm 'right'.", "The film 's good ; they 'll see I 'm ' right ' ."),
+        ("A well-made (3.5) film...!!", "A well-made ( 3.5 ) film ... !!"),
+        ('"So" -- AT&T, 10:30.', '" So " -- AT&T , 10:30 .'),
+    ],
+)
+def test_english_is_cut_nearly_as_in_the_penn_treebank(text: str, tokens: str) -> None:
+    (tokenizer,) = EnglishWords(special=("pad", "unk")).build([text])
+    codec = TextCodec(text_spec(tokenizer))
+    assert codec.tokens(codec.encode([text])[0]) == tokens.split()

@@ -17,7 +17,7 @@ from zoo.attention import Baseline, Reinforce, Selection
 from zoo.core.batch import Documents, Padded, batches_of_like_length
 from zoo.core.spec import DataSpec
 from zoo.kernels.noise import keyed
-from zoo.metrics import Measure
+from zoo.metrics import MATCH_ITEMS, Measure
 from zoo.networks.lstm_attention import Classified
 from zoo.tasks.classification.batch import ClassificationBatch
 from zoo.tasks.classification.predictor import Classification, Classifier
@@ -89,7 +89,7 @@ class ClassificationTask(Task):
     rules = (vectors_fit_network,)
     metrics: ClassVar = {
         "accuracy": Measure(
-            MulticlassAccuracy, better="max", digits=4, headline=True, watched=1, items="exact_match"
+            MulticlassAccuracy, better="max", digits=4, headline=True, watched=1, items=MATCH_ITEMS
         ),
         "macro_f1": Measure(MulticlassF1Score, better="max", digits=4, role="support", watched=3),
         "calibration_error": Measure(MulticlassCalibrationError, better="min", digits=4, role="support"),
@@ -151,8 +151,7 @@ class ClassificationTask(Task):
     def setup(self, stage: str) -> None:
         """See `Task`; a training begins with the data's word vectors, where it has any."""
         super().setup(stage)
-        if stage == "fit":
-            begin_with_vectors(self.network, self.trainer)
+        begin_with_vectors(self.network, self.trainer)
 
     # Training
 
