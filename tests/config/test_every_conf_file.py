@@ -93,11 +93,6 @@ NEEDS["model/query/other_text"] = [
     "model/pooling=attention",
     "model/recurrent=gru",
 ]
-NEEDS |= {
-    f"data/{name}": ["model=lstm_attention"]
-    for name in ("needle", "mr", "subj", "cr", "mpqa", "trec", "sst2", "sst5")
-}
-NEEDS["data/needle_documents"] = ["model=hierarchical"]
 REACHED_BY = {
     **{
         f"trainer/limits/{name}": (f"trainer={name}", "trainer/limits@trainer")

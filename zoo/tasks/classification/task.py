@@ -138,7 +138,7 @@ class ClassificationTask(Task):
         self.spec, self.classes = spec, spec.label().classes
         if len(self.classes) == 1:
             raise ValueError(f"the data {spec.name} has one class, {self.classes[0]}: nothing can be learned")
-        self.network: ClassificationNetwork = network
+        self.network: ClassificationNetwork = network  # type: ignore[assignment]
         self.reader = Reader(spec.text("text"))
         self.penalty, self.train_items = penalty, train_items
         self.reinforce: Reinforce | None = None
