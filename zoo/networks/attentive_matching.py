@@ -135,7 +135,7 @@ class AttentiveMatching(nn.Module):
     linear maps: they look for a word that answers, we for how two texts stand to each other.
 
     Args:
-        spec: the texts `left` and `right`, and the classes.
+        spec: the texts `left` and `right`, and what is asked of them.
         recurrent: `GRU` or `LSTM`, completed here; one encoder reads both texts.
         reader: how the right text is read, completed here.
         attention: score and selection, completed by the reader.
@@ -169,7 +169,7 @@ class AttentiveMatching(nn.Module):
         self.reader = reader(size=hidden_size, longest=longest, attention=AttentionParts(**attention))  # type: ignore[arg-type]
         self.dropout = Dropout(dropout)
         self.compare = Linear(4 * hidden_size, hidden_size)
-        self.output = Linear(hidden_size, len(spec.label().classes))
+        self.output = Linear(hidden_size, spec.outputs())
 
     def forward(self, left: Padded, right: Padded) -> Classified:
         """Matches texts `(B, M)` and `(B, L)`."""
