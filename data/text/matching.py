@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from data.text.columns import Degree, Label, Text
 from data.text.corpus import Corpus
 from data.text.rows import RowBatch
-from data.text.text_data import TextData
+from data.text.vector_data import VectorTextData
 from data.text.vocabulary import Vocabulary
 from zoo.core.overlap import shared_words, words_of
 from zoo.core.spec import DataSpec, FieldSpec, OverlapSpec
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from data.text.preparation import Prepared
 
 
-class MatchingData(TextData):
+class MatchingData(VectorTextData):
     """Pairs of texts as token batches; see `TextData`. Longer texts than the maximum lose their end.
 
     The corpus has the texts `left` and `right`, and either a `label` or a `degree`; where it has a `group`, the
@@ -51,6 +51,8 @@ class MatchingData(TextData):
         maximum_length: int,
         seed: int,
         cache_dir: str | Path,
+        vectors: str | None = None,
+        tune_vectors: bool = True,
         num_workers: int = 0,
         worker_timeout: float = 300.0,
         spec: DataSpec | None = None,
@@ -60,11 +62,13 @@ class MatchingData(TextData):
         Args:
             corpus: the pairs.
             overlap: whether to count the words that both texts have, see `zoo.core.overlap`.
-            tokenizer: see `TextData`, as for the others.
+            tokenizer: see `VectorTextData`, as for the others.
             batch_tokens: see there.
             maximum_length: see there.
             seed: see there.
             cache_dir: see there.
+            vectors: see there.
+            tune_vectors: see there.
             num_workers: see there.
             worker_timeout: see there.
             spec: see there.
@@ -79,6 +83,8 @@ class MatchingData(TextData):
             maximum_length=maximum_length,
             seed=seed,
             cache_dir=cache_dir,
+            vectors=vectors,
+            tune_vectors=tune_vectors,
             num_workers=num_workers,
             worker_timeout=worker_timeout,
             spec=spec,

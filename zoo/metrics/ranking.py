@@ -85,6 +85,21 @@ class MeanReciprocalRank(Ranking):
         return retrieval_reciprocal_rank(_falling(ranked), ranked)
 
 
+def of_document_order(questions: Sequence[Sequence[bool]]) -> dict[str, float]:
+    """`map` and `mrr` of candidates in the order in which they are given.
+
+    Args:
+        questions: whether each candidate is right; those without a right one are left out.
+    """
+    ranked = [torch.tensor(candidates) for candidates in questions if any(candidates)]
+    scores = {"map": MeanAveragePrecision(), "mrr": MeanReciprocalRank()}
+    if not ranked:
+        return {}
+    return {
+        name: sum(float(score.of_question(one)) for one in ranked) / len(ranked) for name, score in scores.items()
+    }
+
+
 def expected_by_chance(questions: Sequence[Sequence[bool]]) -> dict[str, float]:
     """`map` and `mrr` of candidates in random order, their exact expectations.
 

@@ -8,7 +8,7 @@ Shapes: B pairs, L words of the text that is read, M words of the other one, E e
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,12 @@ class Reader(nn.Module, ABC):
         size: H.
         longest: words of the longest text that is read.
         attention: score and selection, completed here.
+
+    Attributes:
+        reads_once: whether the text is read once, not anew for each word of the other.
     """
+
+    reads_once: ClassVar[bool] = True
 
     def __init__(self, *, size: int, longest: int, attention: AttentionParts) -> None:
         super().__init__()
@@ -81,6 +86,8 @@ class ImpatientReader(Reader):
         longest: words of the longest text that is read.
         attention: score and selection, completed here.
     """
+
+    reads_once = False
 
     def __init__(self, *, size: int, longest: int, attention: AttentionParts) -> None:
         super().__init__(size=size, longest=longest, attention=attention)

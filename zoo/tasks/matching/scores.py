@@ -8,12 +8,9 @@ from torchmetrics import MeanMetric, Metric
 from torchmetrics.classification import BinaryF1Score, MulticlassAccuracy, MulticlassF1Score
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
 
-from zoo.attention import masked_softmax
-from zoo.core.batch import real_positions
 from zoo.core.spec import DataSpec
 from zoo.metrics import AlignmentAccuracy
 from zoo.metrics.ranking import MeanAveragePrecision, MeanReciprocalRank, Ranking
-from zoo.tasks.matching.batch import MatchingBatch
 from zoo.tasks.matching.maps import PairMap
 from zoo.tasks.task import Scores
 
@@ -27,66 +24,67 @@ class PointingAccuracy(MeanMetric):
 class MatchingScores(Scores):
     """See `MatchingTask.metrics`; each is measured where the data and the network allow it.
 
-    The positive class, of which `f1` is and by which candidates are ranked, is the last one.
-
     Args:
         spec: the data.
     """
 
     def __init__(self, spec: DataSpec) -> None:
         super().__init__()
-        self.loss = MeanMetric()
-        self.answers = nn.ModuleDict()
-        if spec.outputs() == 1:
-            self.answers |= {
-                "pearson": PearsonCorrCoef(),
-                "spearman": SpearmanCorrCoef(),
-                "mse": MeanSquaredError(),
-            }
+        self.classes = spec.outputs()
+        self.of_answers = nn.ModuleDict()
+        if self.classes == 1:
+            self.of_answers["pearson"] = PearsonCorrCoef()
+            self.of_answers["spearman"] = SpearmanCorrCoef()
+            self.of_answers["mse"] = MeanSquaredError()
         else:
-            classes = spec.outputs()
-            self.answers |= {
-                "accuracy": MulticlassAccuracy(classes, average="micro"),
-                "macro_f1": MulticlassF1Score(classes, average="macro"),
-                **({"f1": BinaryF1Score()} if classes == 2 else {}),
-            }
+            self.of_answers["accuracy"] = MulticlassAccuracy(self.classes, average="micro")
+            self.of_answers["macro_f1"] = MulticlassF1Score(self.classes, average="macro")
+            if self.classes == 2:
+                self.of_answers["f1"] = BinaryF1Score()
         self.rankings = nn.ModuleDict({"map": MeanAveragePrecision(), "mrr": MeanReciprocalRank()})
         self.alignment, self.pointing = AlignmentAccuracy(), PointingAccuracy()
+        self.loss = MeanMetric()
 
     @property
     def signatures(self) -> dict[str, str]:
-        """How rankings treat ties and questions without an answer."""
-        return {
-            name: cast(Ranking, metric).signature
-            for name, metric in self.rankings.items()
-            if cast(Metric, metric).update_called
-        }
+        """See `Scores`: how rankings treat ties, and questions without an answer."""
+        used = {name: cast(Ranking, one) for name, one in self.rankings.items()}
+        return {name: one.signature for name, one in used.items() if one.update_called}
 
-    def update_maps(self, batch: MatchingBatch, maps: list[PairMap]) -> None:
-        """Compares the first matrix over words with the true alignment, where it is known."""
-        first = next((one for one in maps if one.what != "match of columns"), None)
-        if batch.alignment is None or first is None:
+    def update(self, found: Tensor, answers: Tensor, losses: Tensor) -> None:
+        """Adds pairs.
+
+        Args:
+            found: `(B,)`, the classes or degrees that the network found.
+            answers: `(B,)`, the true ones.
+            losses: `(B,)`.
+        """
+        for metric in self.of_answers.values():
+            cast(Metric, metric).update(found, answers)
+        self.loss.update(losses)
+
+    def update_rankings(self, numbers: Tensor, groups: Tensor, scores: Tensor, right: Tensor) -> None:
+        """Adds candidates of questions, see `Ranking`."""
+        for metric in self.rankings.values():
+            cast(Ranking, metric).update(numbers, groups, scores, right)
+
+    def update_alignment(self, pair_map: PairMap, alignment: Tensor) -> None:
+        """Compares what was looked at with what belongs together.
+
+        Args:
+            pair_map: of B pairs.
+            alignment: `(B, L_left)`, see `MatchingBatch`.
+        """
+        if pair_map.of_words:
+            self.alignment.update(pair_map.distributions(), alignment)
             return
-        # Scores of matches may be negative, which padding is not.
-        there = real_positions(batch.right.lengths, first.weights.shape[-1]).unsqueeze(1)
-        weights = masked_softmax(first.weights, there) if first.what != "weights" else first.weights
-        if first.of_words:
-            self.alignment.update(weights, batch.alignment)
-        else:
-            known = (batch.alignment >= 0).any(1)
-            heaviest = weights[:, 0].argmax(-1, keepdim=True)
-            hits = (batch.alignment == heaviest).any(1)
-            self.pointing.update(hits[known].float())
+        known = (alignment >= 0).any(1)
+        heaviest = pair_map.weights[:, 0].argmax(-1, keepdim=True)
+        self.pointing.update((alignment == heaviest).any(1)[known].float())
 
     def compute(self) -> dict[str, Tensor]:
         """See `Scores`."""
-        named = {**self.answers, **self.rankings, "alignment_accuracy": self.alignment}
-        named |= {"pointing_accuracy": self.pointing, "loss": self.loss}
+        named = {**self.of_answers, **self.rankings}
+        named |= {"alignment_accuracy": self.alignment, "pointing_accuracy": self.pointing, "loss": self.loss}
         metrics = {name: cast(Metric, metric) for name, metric in named.items()}
         return {name: metric.compute() for name, metric in metrics.items() if metric.update_called}
-
-
-def log_odds(logits: Tensor) -> Tensor:
-    """The log-odds of the last class `(B,)`, of logits `(B, C)`."""
-    logits = logits.float()
-    return logits[:, -1] - torch.logsumexp(logits[:, :-1], -1)
