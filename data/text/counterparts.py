@@ -18,8 +18,8 @@ class Counterparts(GeneratedCorpus):
     """A question with one of ten letters, and a text with three of ten digits, among words that say nothing.
 
     Each letter has its own digit, a has 0, and so on to j and 9. The answer is `yes` where the text holds the
-    digit of the question's letter, in half of the pairs. No two words of the pair that belong together are the
-    same, and those that are the same say nothing. No pair stands twice, within or across splits.
+    digit of the question's letter, in half of the pairs. No two words of the pair that belong together are
+    the same, and those that are the same say nothing. No pair stands twice, within or across splits.
     """
 
     name: str = field(default="counterparts", init=False)

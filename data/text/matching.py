@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 class MatchingData(VectorTextData):
     """Pairs of texts as token batches; see `TextData`. Longer texts than the maximum lose their end.
 
-    The corpus has the texts `left` and `right`, and either a `label` or a `degree`; where it has a `group`, the
-    pairs of a group are ranked, and an `alignment` says which tokens belong together.
+    The corpus has the texts `left` and `right`, and either a `label` or a `degree`; where it has a `group`,
+    the pairs of a group are ranked, and an `alignment` says which tokens belong together.
 
     After `setup`:
 
     Attributes:
-        baselines: for each test split, `majority_accuracy` in [0, 1]: always answering the most frequent class of
-            train; of degrees `mean_mse`: always the mean of train.
+        baselines: for each test split, `majority_accuracy` in [0, 1]: always answering the most frequent
+            class of train; of degrees `mean_mse`: always the mean of train.
     """
 
     batch_type = MatchingBatch
@@ -138,7 +138,9 @@ class MatchingData(VectorTextData):
             shares = prepared.majority["label"]
             return {split: {"majority_accuracy": share} for split, share in shares.items()}
         tests = [split for split in prepared.splits if split.startswith("test")]
-        degrees = {split: prepared.splits[split].with_format("numpy")["degree"][:] for split in ("train", *tests)}
+        degrees = {
+            split: prepared.splits[split].with_format("numpy")["degree"][:] for split in ("train", *tests)
+        }
         mean = degrees["train"].mean()
         return {split: {"mean_mse": float(((degrees[split] - mean) ** 2).mean())} for split in tests}
 

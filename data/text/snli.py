@@ -22,8 +22,8 @@ class Snli(Corpus):
 
     Attributes:
         data_dir: the folder that holds `snli/`, with `snli_1.0_{train,dev,test}.jsonl` or the same as `.gz`.
-        sample: trains on `train_sample_18000.jsonl` of that folder, 3.6 % of train drawn by others; its figures
-            do not compare with published ones, so the set has another name.
+        sample: trains on `train_sample_18000.jsonl` of that folder, 3.6 % of train drawn by others; its
+            figures do not compare with published ones, so the set has another name.
     """
 
     data_dir: str | Path

@@ -47,8 +47,9 @@ class TokenPairs(Corpus):
         """See `Corpus`."""
         missing = [path for split in self.folders for path in self._paths(split) if not path.is_file()]
         if missing:
+            more = f" and {len(missing) - 1} more files" if missing[1:] else ""
             raise FileNotFoundError(
-                f"{self.name} needs {missing[0]}{f' and {len(missing) - 1} more files' if missing[1:] else ''}:"
+                f"{self.name} needs {missing[0]}{more}:"
                 f" get the folder {self.source} and put it at {self._folder}"
             )
 

@@ -246,12 +246,12 @@ class Cosine(Score):
 class Euclidean(Score):
     """By distance: `1 / (1 + |s - h_i|)` (Yin et al. 2016, section 4.1, the match score of ABCNN).
 
-    1 where query and key are equal, and towards 0 the farther apart they are. Where they are equal the distance
-    has no derivative, and passes a gradient of 0.
+    1 where query and key are equal, and towards 0 the farther apart they are. Where they are equal the
+    distance has no derivative, and passes a gradient of 0.
 
-    Fails: needs equal sizes; a score lies in (0, 1], so a softmax over K keys weighs none more than e times as
-    much as another, and reads little else than their mean. ABCNN reads
-    the scores themselves, without a softmax.
+    Fails: needs equal sizes; a score lies in (0, 1], so a softmax over K keys weighs none more than e times
+    as much as another, and reads little else than their mean. ABCNN reads the scores themselves, without a
+    softmax.
     """
 
     def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:

@@ -13,9 +13,9 @@ from torchmetrics.utilities import dim_zero_cat
 class Ranking(Metric):
     """The mean over questions of how well right candidates are ranked.
 
-    As in trec_eval, of candidates with equal scores the one whose number is greater stands first (there numbers are
-    compared as texts, here as numbers), and questions without a right candidate are left out. A question whose
-    candidates are all right counts 1.
+    As in trec_eval, of candidates with equal scores the one whose number is greater stands first (there
+    numbers are compared as texts, here as numbers), and questions without a right candidate are left out. A
+    question whose candidates are all right counts 1.
     """
 
     is_differentiable = False
@@ -96,7 +96,8 @@ def of_document_order(questions: Sequence[Sequence[bool]]) -> dict[str, float]:
     if not ranked:
         return {}
     return {
-        name: sum(float(score.of_question(one)) for one in ranked) / len(ranked) for name, score in scores.items()
+        name: sum(float(score.of_question(one)) for one in ranked) / len(ranked)
+        for name, score in scores.items()
     }
 
 
@@ -104,8 +105,8 @@ def expected_by_chance(questions: Sequence[Sequence[bool]]) -> dict[str, float]:
     """`map` and `mrr` of candidates in random order, their exact expectations.
 
     With R of n candidates right, a candidate at rank k is right with probability R/n, and then so are
-    `(k - 1)(R - 1)/(n - 1)` of those before it in the mean; the first right one stands at rank k with probability
-    `C(n - k, R - 1) / C(n, R)`.
+    `(k - 1)(R - 1)/(n - 1)` of those before it in the mean; the first right one stands at rank k with
+    probability `C(n - k, R - 1) / C(n, R)`.
 
     Args:
         questions: whether each candidate is right; those without a right one are left out.

@@ -17,8 +17,8 @@ class MatchingBatch(NamedTuple):
         answers: `(B,)`, labels (int64, field `label`) or degrees (float32, field `degree`).
         left_text: the texts as the data has them.
         right_text: likewise.
-        group: `(B,)` int64, the question whose candidates are ranked against each other; None where nothing is
-            ranked.
+        group: `(B,)` int64, the question whose candidates are ranked against each other; None where nothing
+            is ranked.
         overlap: `(B, 2)` float32, see `zoo.core.overlap`; None where the data does not count it.
         alignment: `(B, L_left)` int64, for each token of the left text the position of the right one's token
             that belongs to it, -1: none; None where nobody knows it.

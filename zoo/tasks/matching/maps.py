@@ -14,8 +14,8 @@ class PairMap(NamedTuple):
     """One matrix over the words of each of B pairs.
 
     Attributes:
-        weights: `(B, R, L_right)` float32: weights of a reading, or scores of a match. R is L_left, or 1 where the
-            right text was read once.
+        weights: `(B, R, L_right)` float32: weights of a reading, or scores of a match. R is L_left, or 1
+            where the right text was read once.
         keep_mask: boolean, broadcastable to that, True where there are words.
         of_words: whether each row belongs to a word of the left text.
         what: what the matrix shows, for titles.
@@ -34,8 +34,8 @@ class PairMap(NamedTuple):
 def pair_maps(matched: Any, left: Padded, right: Padded) -> list[PairMap]:
     """The matrices of what a network answered, if it has any.
 
-    A column behind a wide convolution of width w sees w words: that over word i is number `i + (w - 1) // 2`, and
-    those over the ends of a text are left out.
+    A column behind a wide convolution of width w sees w words: that over word i is number `i + (w - 1) // 2`,
+    and those over the ends of a text are left out.
     """
     of_right = right.keep_mask.unsqueeze(1)
     of_both = left.keep_mask.unsqueeze(2) & of_right

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from zoo.figures import alignment_sheet
 from zoo.tasks.matching.batch import MatchingBatch
+from zoo.tasks.matching.match import DrawnMap
 from zoo.tasks.matching.predictor import said
 from zoo.tasks.matching.task import MatchingTask
 from zoo.training.callbacks.figures import Figures
@@ -15,8 +16,8 @@ from zoo.training.callbacks.figures import Figures
 class PairFigures(Figures):
     """Draws the matrices over the words of a few pairs, of right and of wrong answers apart, see `Figures`.
 
-    A degree is right where it is nearer to the true one than a tenth of the range. A model without attention has
-    none.
+    A degree is right where it is nearer to the true one than a tenth of the range. A model without attention
+    has none.
 
     Args:
         folder: the run's folder.
@@ -37,8 +38,9 @@ class PairFigures(Figures):
         for name, wanted in (("right", True), ("wrong", False)):
             alike = (one for one in task.predictions[split] if task.is_right(one) is wanted)
             chosen = [one for one, _ in zip(alike, range(self._pairs), strict=False)]
-            found = task.match([tuple(one["input"].split("\t", 1)) for one in chosen])  # type: ignore[misc]
-            panels, titles = [], []
+            found = task.match([tuple(one["input"].split("\t", 1)) for one in chosen])
+            panels: list[DrawnMap] = []
+            titles = []
             for item, (best, *_) in zip(chosen, found, strict=True):
                 panels += best.maps
                 titles += [f"{said(best)}, true: {item['references'][0]}, {one.what}" for one in best.maps]

@@ -19,7 +19,7 @@ def absent_metrics(configured: Configured) -> dict[str, str]:
     """Metrics that a configuration does not have, with the reason."""
     data = configured.build(configured.config["data"], "data")
     columns, fields = data.corpus.columns, data.placeholder()
-    absent = {}
+    absent: dict[str, str] = {}
     if isinstance(fields.get("degree"), DegreeSpec):
         of_labels = ("accuracy", "f1", "macro_f1")
         absent |= dict.fromkeys(of_labels, "the data has degrees, not labels")

@@ -2,7 +2,6 @@
 
 from typing import cast
 
-import torch
 from torch import Tensor, nn
 from torchmetrics import MeanMetric, Metric
 from torchmetrics.classification import BinaryF1Score, MulticlassAccuracy, MulticlassF1Score

@@ -20,7 +20,12 @@ from zoo.core.spec import DataSpec, DegreeSpec, OverlapSpec
 from zoo.core.text import TextCodec
 from zoo.kernels.noise import keyed
 from zoo.metrics import AlignmentAccuracy, Control, Measure
-from zoo.metrics.ranking import MeanAveragePrecision, MeanReciprocalRank, expected_by_chance, of_document_order
+from zoo.metrics.ranking import (
+    MeanAveragePrecision,
+    MeanReciprocalRank,
+    expected_by_chance,
+    of_document_order,
+)
 from zoo.tasks.matching.batch import MatchingBatch
 from zoo.tasks.matching.maps import Choices, choices_of, pair_maps
 from zoo.tasks.matching.match import DrawnMap, Match
@@ -33,7 +38,7 @@ from zoo.tasks.task import Task
 from zoo.tasks.word_vectors import begin_with_vectors, vectors_fit_network
 
 _PAIRS, _TOKENS = 64, 16_384
-"""The most pairs, and the most tokens with padding, that are matched at once outside of a data module's batches."""
+"""The most pairs, and the most tokens with padding, that are matched at once in a prediction."""
 
 
 class Matched(Protocol):
@@ -68,9 +73,10 @@ class ReinforceParts(TypedDict):
 class MatchingTask(Task):
     """Trains by cross-entropy of labels, or by squared error of degrees.
 
-    Of two classes the last one is positive: `f1` is of it, and candidates are ranked by its log-odds. A degree in
-    a range is `lowest + (highest - lowest) sigmoid(z)`, of the network's output z. All sampled readings of a pair
-    are rewarded with what its answer is worth: the log-probability of its class, or the negative squared error.
+    Of two classes the last one is positive: `f1` is of it, and candidates are ranked by its log-odds. A
+    degree in a range is `lowest + (highest - lowest) sigmoid(z)`, of the network's output z. All sampled
+    readings of a pair are rewarded with what its answer is worth: the log-probability of its class, or the
+    negative squared error.
 
     Args:
         network: built for `spec`.
@@ -287,7 +293,10 @@ class MatchingTask(Task):
             weights: whether answers keep matrices over words.
             progress: called after each batch with its number of pairs.
         """
-        read = [[codec.encode_beginning(text) for codec, text in zip(self.codecs, pair, strict=True)] for pair in pairs]
+        read = [
+            [codec.encode_beginning(text) for codec, text in zip(self.codecs, pair, strict=True)]
+            for pair in pairs
+        ]
         found: dict[int, list[Match]] = {}
         longest = [max(len(ids) for ids, _ in sides) for sides in read]
         for numbers in batches_of_like_length(longest, _PAIRS, _TOKENS):
@@ -303,9 +312,7 @@ class MatchingTask(Task):
                 matched = self.network(left, right, *overlap)
             maps = pair_maps(matched, left, right) if weights else []
             for row, number in enumerate(numbers):
-                words = [
-                    codec.tokens(ids) for codec, (ids, _) in zip(self.codecs, read[number], strict=True)
-                ]
+                words = [codec.tokens(ids) for codec, (ids, _) in zip(self.codecs, read[number], strict=True)]
                 drawn = [DrawnMap.of(one, row, *words) for one in maps]
                 unread = sum(beyond for _, beyond in read[number])
                 found[number] = self._matches(matched.logits[row], drawn, unread)
@@ -326,5 +333,5 @@ class MatchingTask(Task):
 
 
 def log_odds(logits: Tensor) -> Tensor:
-    """The log-odds `(B,)` of the last class, of logits `(B, C)`: they do not saturate, as probabilities do."""
+    """The log-odds `(B,)` of the last class, of logits `(B, C)`; probabilities near 1 would be equal."""
     return logits[:, -1] - torch.logsumexp(logits[:, :-1], -1)
