@@ -1,5 +1,6 @@
 """The metrics of one split."""
 
+import warnings
 from typing import cast
 
 from torch import Tensor, nn
@@ -33,7 +34,9 @@ class MatchingScores(Scores):
         self.of_answers = nn.ModuleDict()
         if self.classes == 1:
             self.of_answers["pearson"] = PearsonCorrCoef()
-            self.of_answers["spearman"] = SpearmanCorrCoef()
+            with warnings.catch_warnings():  # that it keeps a number of each pair
+                warnings.simplefilter("ignore")
+                self.of_answers["spearman"] = SpearmanCorrCoef()
             self.of_answers["mse"] = MeanSquaredError()
         else:
             self.of_answers["accuracy"] = MulticlassAccuracy(self.classes, average="micro")
@@ -41,14 +44,15 @@ class MatchingScores(Scores):
             if self.classes == 2:
                 self.of_answers["f1"] = BinaryF1Score()
         self.rankings = nn.ModuleDict({"map": MeanAveragePrecision(), "mrr": MeanReciprocalRank()})
+        self.ranked = False
         self.alignment, self.pointing = AlignmentAccuracy(), PointingAccuracy()
         self.loss = MeanMetric()
 
     @property
     def signatures(self) -> dict[str, str]:
         """See `Scores`: how rankings treat ties, and questions without an answer."""
-        used = {name: cast(Ranking, one) for name, one in self.rankings.items()}
-        return {name: one.signature for name, one in used.items() if one.update_called}
+        used = self.rankings if self.ranked else {}
+        return {name: cast(Ranking, one).signature for name, one in used.items()}
 
     def update(self, found: Tensor, answers: Tensor, losses: Tensor) -> None:
         """Adds pairs.
@@ -64,6 +68,7 @@ class MatchingScores(Scores):
 
     def update_rankings(self, numbers: Tensor, groups: Tensor, scores: Tensor, right: Tensor) -> None:
         """Adds candidates of questions, see `Ranking`."""
+        self.ranked = True
         for metric in self.rankings.values():
             cast(Ranking, metric).update(numbers, groups, scores, right)
 
