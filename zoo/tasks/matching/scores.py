@@ -51,7 +51,7 @@ class MatchingScores(Scores):
     @property
     def signatures(self) -> dict[str, str]:
         """See `Scores`: how rankings treat ties, and questions without an answer."""
-        used = self.rankings if self.ranked else {}
+        used = dict(self.rankings) if self.ranked else {}
         return {name: cast(Ranking, one).signature for name, one in used.items()}
 
     def update(self, found: Tensor, answers: Tensor, losses: Tensor) -> None:
