@@ -18,12 +18,14 @@ class PairMap(NamedTuple):
             where the right text was read once.
         keep_mask: boolean, broadcastable to that, True where there are words.
         of_words: whether each row belongs to a word of the left text.
+        of_scores: whether they are scores, of any size.
         what: what the matrix shows, for titles.
     """
 
     weights: Tensor
     keep_mask: Tensor
     of_words: bool
+    of_scores: bool
     what: str
 
     def distributions(self) -> Tensor:
@@ -43,14 +45,14 @@ def pair_maps(matched: Any, left: Padded, right: Padded) -> list[PairMap]:
     for reading in getattr(matched, "readings", ()):
         of_words = reading.asked is not None
         mask = of_both if of_words else of_right
-        maps.append(PairMap(reading.attended.weights.float(), mask, of_words, "weights"))
+        maps.append(PairMap(reading.attended.weights.float(), mask, of_words, False, "weights"))
     rows, columns = left.ids.shape[1], right.ids.shape[1]
     for matrix in getattr(matched, "matrices", ()):
         width = matrix.shape[1] - rows + 1
         first = (width - 1) // 2
         over_words = matrix[:, first : first + rows, first : first + columns].float()
         what = "match of words" if width == 1 else f"match of {width} words each"
-        maps.append(PairMap(over_words, of_both, True, what))
+        maps.append(PairMap(over_words, of_both, True, True, what))
     return maps
 
 

@@ -28,7 +28,7 @@ class DrawnMap(NamedTuple):
 
     @staticmethod
     def of(pair_map: PairMap, row: int, left: Sequence[str], right: Sequence[str]) -> "DrawnMap":
-        """The matrix of one pair of a batch; scores beyond [0, 1] are moved and scaled into it.
+        """The matrix of one pair of a batch; scores are moved and scaled until they fill [0, 1].
 
         Args:
             pair_map: of a batch.
@@ -38,10 +38,12 @@ class DrawnMap(NamedTuple):
         """
         rows = left if pair_map.of_words else [WHOLE]
         weights = pair_map.weights[row, : len(rows), : len(right)].cpu()
-        if weights.numel() and not (weights.min() >= 0 and weights.max() <= 1):
+        what = pair_map.what
+        if pair_map.of_scores:
             lowest, highest = weights.min(), weights.max()
             weights = (weights - lowest) / (highest - lowest).clamp_min(1e-12)
-        return DrawnMap(weights, rows, right, pair_map.what)
+            what = f"{what}, scaled"
+        return DrawnMap(weights, rows, right, what)
 
 
 class Match(NamedTuple):
