@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 import torch
 
+from zoo.metrics import ItemScore
 from zoo.metrics.ranking import (
+    MAP_ITEMS,
+    MRR_ITEMS,
     MeanAveragePrecision,
     MeanReciprocalRank,
     Ranking,
@@ -100,3 +103,17 @@ def test_the_order_of_the_data() -> None:
     expected = np.mean([by_hand(question) for question in questions[:2]], axis=0).tolist()
     found = of_document_order(questions)
     assert [found["map"], found["mrr"]] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "declared"), [(MeanAveragePrecision, MAP_ITEMS), (MeanReciprocalRank, MRR_ITEMS)]
+)
+def test_questions_are_the_items_that_a_comparison_draws(kind: type[Ranking], declared: ItemScore) -> None:
+    columns = candidates(120, 15)
+    names = ("id", "group", "rank_score", "right")
+    predictions = [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+    scorer = declared.scorer("")
+    statistics = declared.statistics(scorer, predictions)
+    assert len(statistics) == len(set(columns[1]))
+    again = scorer.score(statistics.sum(axis=0).tolist())
+    assert again == pytest.approx(float(fed(kind, *columns, sizes=1).compute()), abs=1e-6)

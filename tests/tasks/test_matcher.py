@@ -72,7 +72,7 @@ def test_maps_have_the_words_at_their_axes(runs: dict[str, Path]) -> None:
         assert one.weights.shape == (4, 6)
         assert one.tokens == ["a", "red", "square", "</s>"]
         assert (float(one.weights.min()), float(one.weights.max())) == (0, 1)
-    assert [one.what for one in found[0].maps] == ["match of words, scaled", "match of 3 words each, scaled"]
+    assert [one.what for one in found[0].maps] == ["match of words", "match of each 3 words"]
     (found,) = zoo.load(runs["reads"]).predict(GIVEN[:1], weights=False)
     assert found[0].maps == []
 

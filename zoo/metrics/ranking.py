@@ -1,6 +1,7 @@
 """Rankings of candidates for questions, scored as trec_eval does."""
 
 from collections.abc import Sequence
+from functools import partial
 from math import comb
 
 import torch
@@ -8,6 +9,8 @@ from torch import Tensor
 from torchmetrics import Metric
 from torchmetrics.functional.retrieval import retrieval_average_precision, retrieval_reciprocal_rank
 from torchmetrics.utilities import dim_zero_cat
+
+from zoo.metrics.item_scores import ItemScore, MeanOverItems
 
 
 class Ranking(Metric):
@@ -83,6 +86,28 @@ class MeanReciprocalRank(Ranking):
     def of_question(self, ranked: Tensor) -> Tensor:
         """See `Ranking`."""
         return retrieval_reciprocal_rank(_falling(ranked), ranked)
+
+
+def _of_question(metric: Ranking, numbers: list[int], scores: list[float], right: list[bool]) -> float | None:
+    """The value of one question, of its candidates' columns; None where none of them is right."""
+    if not any(right):
+        return None
+    metric.reset()
+    metric.update(torch.tensor(numbers), torch.zeros(len(numbers)), torch.tensor(scores), torch.tensor(right))
+    return float(metric.compute())
+
+
+def _map_items() -> MeanOverItems:
+    return MeanOverItems(partial(_of_question, MeanAveragePrecision()))
+
+
+def _mrr_items() -> MeanOverItems:
+    return MeanOverItems(partial(_of_question, MeanReciprocalRank()))
+
+
+_COLUMNS = ("id", "rank_score", "right")
+MAP_ITEMS = ItemScore("map", _map_items, _COLUMNS, together="group")
+MRR_ITEMS = ItemScore("mrr", _mrr_items, _COLUMNS, together="group")
 
 
 def of_document_order(questions: Sequence[Sequence[bool]]) -> dict[str, float]:

@@ -51,7 +51,7 @@ def pair_maps(matched: Any, left: Padded, right: Padded) -> list[PairMap]:
         width = matrix.shape[1] - rows + 1
         first = (width - 1) // 2
         over_words = matrix[:, first : first + rows, first : first + columns].float()
-        what = "match of words" if width == 1 else f"match of {width} words each"
+        what = "match of words" if width == 1 else f"match of each {width} words"
         maps.append(PairMap(over_words, of_both, True, True, what))
     return maps
 

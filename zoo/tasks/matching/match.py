@@ -38,12 +38,10 @@ class DrawnMap(NamedTuple):
         """
         rows = left if pair_map.of_words else [WHOLE]
         weights = pair_map.weights[row, : len(rows), : len(right)].cpu()
-        what = pair_map.what
         if pair_map.of_scores:
             lowest, highest = weights.min(), weights.max()
             weights = (weights - lowest) / (highest - lowest).clamp_min(1e-12)
-            what = f"{what}, scaled"
-        return DrawnMap(weights, rows, right, what)
+        return DrawnMap(weights, rows, right, pair_map.what)
 
 
 class Match(NamedTuple):

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
 from zoo.figures import alignment_sheet, render
-from zoo.tasks.inputs import SENTENCES, Inputs, takes
+from zoo.tasks.inputs import PAIRS, takes
 from zoo.tasks.matching.match import DrawnMap, Match
 from zoo.tasks.predictor import Predictor, check_picture
 
 if TYPE_CHECKING:
     from zoo.tasks.matching.task import MatchingTask
-
-PAIRS = Inputs((tuple, list), "a pair of texts (two str)", '[("one text", "another text")]')
 
 _BLANK = Match("", None, None)
 """The answer to a pair of which a text is blank."""
@@ -52,7 +50,6 @@ class Matcher(Predictor):
             TypeError: something else than a list of pairs is given.
             ValueError: a text is not UTF-8, or `nbest` is below 1.
         """
-        pairs = list(map(_checked, range(len(pairs)), pairs))
         read = [(left, right) for left, right in pairs if not (is_blank(left) or is_blank(right))]
         with self.autocast():
             found = iter(self.task.match(read, weights=weights, progress=progress))
@@ -89,7 +86,7 @@ class Matcher(Predictor):
             ValueError: a text is blank, a model has no attention, or the file cannot be written.
         """
         path = Path(path)
-        pair = _checked(0, pair)
+        (pair,) = PAIRS.checked([pair], "pair")
         check_picture(path)
         if any(map(is_blank, pair)):
             raise ValueError(f"cannot draw {path}: a text is empty")
@@ -104,19 +101,6 @@ class Matcher(Predictor):
         figure = alignment_sheet(panels, titles, axes=("left text", "right text"))
         write_where_asked(path, render(figure, path.suffix[1:].lower()))
         return [path]
-
-
-def _checked(number: int, pair: Sequence[str]) -> tuple[str, str]:
-    """The two texts of a pair.
-
-    Raises:
-        TypeError: it is something else.
-        ValueError: a text cannot be written as UTF-8.
-    """
-    if len(pair) != 2 or not all(isinstance(text, str) for text in pair):
-        raise TypeError(f"pairs[{number}] must be two texts (str), got {pair!r}")
-    left, right = SENTENCES.checked(pair, f"pairs[{number}]")
-    return left, right
 
 
 def said(answer: Match) -> str:

@@ -1,6 +1,7 @@
 """The metrics of one split."""
 
 import warnings
+from collections.abc import Sequence
 from typing import cast
 
 from torch import Tensor, nn
@@ -9,7 +10,7 @@ from torchmetrics.classification import BinaryF1Score, MulticlassAccuracy, Multi
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
 
 from zoo.core.spec import DataSpec
-from zoo.metrics import AlignmentAccuracy
+from zoo.metrics import AlignmentAccuracy, ItemScore, MeanOverItems
 from zoo.metrics.ranking import MeanAveragePrecision, MeanReciprocalRank, Ranking
 from zoo.tasks.matching.maps import PairMap
 from zoo.tasks.task import Scores
@@ -92,3 +93,15 @@ class MatchingScores(Scores):
         named |= {"alignment_accuracy": self.alignment, "pointing_accuracy": self.pointing, "loss": self.loss}
         metrics = {name: cast(Metric, metric) for name, metric in named.items()}
         return {name: metric.compute() for name, metric in metrics.items() if metric.update_called}
+
+
+def _squared_error(prediction: str, references: Sequence[str]) -> float:
+    """Of a degree and the true one, as predictions.jsonl has them."""
+    return (float(prediction) - float(references[0])) ** 2
+
+
+def _squared_errors() -> MeanOverItems:
+    return MeanOverItems(_squared_error, higher_is_better=False)
+
+
+SQUARED_ERROR_ITEMS = ItemScore("squared_error", _squared_errors)

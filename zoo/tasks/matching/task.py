@@ -19,8 +19,10 @@ from zoo.core.overlap import shared_words
 from zoo.core.spec import DataSpec, DegreeSpec, OverlapSpec
 from zoo.core.text import TextCodec
 from zoo.kernels.noise import keyed
-from zoo.metrics import AlignmentAccuracy, Control, Measure
+from zoo.metrics import MATCH_ITEMS, AlignmentAccuracy, Control, Measure
 from zoo.metrics.ranking import (
+    MAP_ITEMS,
+    MRR_ITEMS,
     MeanAveragePrecision,
     MeanReciprocalRank,
     expected_by_chance,
@@ -31,7 +33,7 @@ from zoo.tasks.matching.maps import Choices, choices_of, pair_maps
 from zoo.tasks.matching.match import DrawnMap, Match
 from zoo.tasks.matching.predictor import Matcher
 from zoo.tasks.matching.rules import absent_metrics, overlap_is_read, unused_settings
-from zoo.tasks.matching.scores import MatchingScores, PointingAccuracy
+from zoo.tasks.matching.scores import SQUARED_ERROR_ITEMS, MatchingScores, PointingAccuracy
 from zoo.tasks.policy_gradient import check_reinforce, named_terms
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Task
@@ -95,16 +97,18 @@ class MatchingTask(Task):
     predictor = Matcher
     rules = (overlap_is_read, vectors_fit_network)
     metrics: ClassVar = {
-        "map": Measure(MeanAveragePrecision, better="max", digits=4, headline=True, watched=1),
+        "map": Measure(
+            MeanAveragePrecision, better="max", digits=4, headline=True, watched=1, items=MAP_ITEMS
+        ),
         "accuracy": Measure(
-            MulticlassAccuracy, better="max", digits=4, headline=True, watched=2, items="exact_match"
+            MulticlassAccuracy, better="max", digits=4, headline=True, watched=2, items=MATCH_ITEMS
         ),
         "pearson": Measure(PearsonCorrCoef, better="max", digits=4, headline=True, watched=3),
-        "mrr": Measure(MeanReciprocalRank, better="max", digits=4, beside="map"),
+        "mrr": Measure(MeanReciprocalRank, better="max", digits=4, beside="map", items=MRR_ITEMS),
         "f1": Measure(BinaryF1Score, better="max", digits=4, beside="accuracy"),
         "macro_f1": Measure(MulticlassF1Score, better="max", digits=4, role="support", beside="accuracy"),
         "spearman": Measure(SpearmanCorrCoef, better="max", digits=4, beside="pearson"),
-        "mse": Measure(MeanSquaredError, better="min", digits=4, beside="pearson"),
+        "mse": Measure(MeanSquaredError, better="min", digits=4, beside="pearson", items=SQUARED_ERROR_ITEMS),
         "alignment_accuracy": Measure(AlignmentAccuracy, better="max", role="attention"),
         "pointing_accuracy": Measure(PointingAccuracy, better="max", role="attention"),
         "loss": Measure(MeanMetric, better="min", role="detail", watched=4),
