@@ -10,7 +10,7 @@ from PIL import Image
 
 from data.text.vocabulary import Characters, Words
 from zoo.config.instantiate import instantiate
-from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
+from zoo.core.spec import DataSpec, DegreeSpec, ImageSpec, LabelSpec, OverlapSpec
 from zoo.core.text import text_spec
 from zoo.tasks.tracking.batch import CATCH_ACTIONS
 from zoo.training.checkpoint import contents
@@ -48,6 +48,18 @@ CAPTIONS = DataSpec(
     },
     test_hash="4" * 64,
     vocabulary_hash="5" * 64,
+)
+
+PAIRS = DataSpec(
+    name="pairs",
+    fields={
+        "left": text_spec(WORDS, maximum_length=12),
+        "right": text_spec(WORDS, maximum_length=12),
+        "label": LabelSpec(("no", "perhaps", "yes")),
+        "overlap": OverlapSpec({"a": 0.0}),
+    },
+    test_hash="6" * 64,
+    vocabulary_hash="7" * 64,
 )
 
 
@@ -281,6 +293,59 @@ def make_captioner(
             if "encoder" not in name:
                 weight.mul_(4.0 if weight.ndim == 2 else 0.0)
         built.network.output.bias[spec.text("target").eos] += 2.0
+    return _save(folder, settings, spec, built, 0.5)
+
+
+def make_matcher(folder: Path, *, kind: str, seed: int = 0) -> Path:
+    """Writes the checkpoint of a model that matches pairs of texts, as `make_run` does.
+
+    Args:
+        folder: the run's.
+        kind: `reads` with attention, `abcnn3` or `bcnn`; `degrees` reads and answers from 1 to 5.
+        seed: of the weights.
+    """
+    sizes = {"embedding_size": 8, "dropout": 0.0}
+    attention = {"score": part("zoo.attention.Additive"), "selection": part("zoo.attention.Soft")}
+    match = part("zoo.attention.Euclidean") if kind == "abcnn3" else None
+    convolves = kind.endswith("bcnn") or kind == "abcnn3"
+    model = (
+        part(
+            "zoo.networks.abcnn.ABCNN",
+            input_match=match,
+            pooling_match=match,
+            filters=6,
+            width=3,
+            layers=1,
+            **sizes,
+        )
+        if convolves
+        else part(
+            "zoo.networks.attentive_matching.AttentiveMatching",
+            recurrent=part("zoo.networks.recurrent.GRU"),
+            reader=part("zoo.networks.attentive_matching.AttentiveReader"),
+            attention=attention,
+            hidden_size=8,
+            **sizes,
+        )
+    )
+    task = part(
+        "zoo.tasks.matching.MatchingTask",
+        optimizer=part("torch.optim.Adam", lr=0.001),
+        scheduler=None,
+        reinforce={"baseline": part("zoo.attention.LearnedBaseline"), "entropy_weight": 0.0},
+        monitor="val/accuracy",
+    )
+    fields = dict(PAIRS.fields)
+    if not convolves:
+        del fields["overlap"]
+    if kind == "degrees":
+        del fields["label"]
+        fields["degree"] = DegreeSpec(1.0, 5.0)
+    spec, settings = replace(PAIRS, fields=fields), {"name": "small", "model": model, "task": task}
+    built = _build(settings, spec, seed)
+    with torch.no_grad():
+        for weight in built.parameters():  # opinions strong enough to differ from pair to pair
+            weight.mul_(3.0 if weight.ndim == 2 else 1.0)
     return _save(folder, settings, spec, built, 0.5)
 
 

@@ -12,6 +12,7 @@ from zoo.attention import (
     Attention,
     Cosine,
     Dot,
+    Euclidean,
     General,
     GumbelHard,
     Hard,
@@ -38,6 +39,7 @@ SCORES: dict[str, Callable[..., Score]] = {
     "additive": partial(Additive, hidden_size=5),
     "linear_concat": LinearConcat,
     "cosine": Cosine,
+    "euclidean": Euclidean,
     "location": partial(Location, maximum_length=2 * KEYS),
     "uniform": Uniform,
 }

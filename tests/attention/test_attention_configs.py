@@ -19,6 +19,7 @@ FILES = {
     "attention/luong_concat": "Additive",
     "attention/linear_concat": "LinearConcat",
     "attention/cosine": "Cosine",
+    "attention/euclidean": "Euclidean",
     "attention/location": "Location",
     "attention/uniform": "Uniform",
     "selection/soft": "Soft",

@@ -17,6 +17,7 @@ from zoo.attention import (
     Attention,
     Cosine,
     Dot,
+    Euclidean,
     General,
     Location,
     ScaledDot,
@@ -61,6 +62,10 @@ def cosine_scalar(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
     return (torch.log(1 + torch.exp(score.b)) * nn.functional.cosine_similarity(s, h, dim=0))[0]
 
 
+def euclidean(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
+    return 1 / (1 + sum((s[j] - h[j]) ** 2 for j in range(len(s))).sqrt())
+
+
 def location(score: Score, s: Tensor, h: Tensor, i: int) -> Tensor:
     return (score.W.weight @ s)[i]
 
@@ -77,6 +82,7 @@ EQUATIONS: dict[str, Align] = {
     "linear_concat": linear_concat,
     "cosine": cosine,
     "cosine_scalar": cosine_scalar,
+    "euclidean": euclidean,
     "location": location,
     "uniform": uniform,
 }
@@ -106,7 +112,7 @@ def test_query_and_key_sizes_may_differ(name: str) -> None:
     equal(actual[1, 5, 3], EQUATIONS[name](score, query[1, 5], keys[1, 3], 3))
 
 
-@pytest.mark.parametrize("kind", [Dot, ScaledDot, Cosine])
+@pytest.mark.parametrize("kind", [Dot, ScaledDot, Cosine, Euclidean])
 def test_sizes_that_must_agree_are_named(kind: type[Score]) -> None:
     with pytest.raises(ValueError, match=f"{kind.__name__}.* query_size=4 and key_size=6"):
         kind(query_size=4, key_size=6)
@@ -273,3 +279,17 @@ def test_parameters_start_like_those_of_a_linear_layer(name: str) -> None:
     for key, parameter in score.named_parameters():
         if key.endswith("weight"):
             assert 0 < parameter.abs().max() <= parameter.shape[-1] ** -0.5
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_equal_vectors_have_distance_zero_and_finite_gradients(dtype: torch.dtype) -> None:
+    """Also among many keys, where a distance by products of matrices would be rounded."""
+    score = Euclidean(query_size=SIZE, key_size=SIZE)
+    keys = (100 + randn(60, SIZE)).to(dtype).requires_grad_()
+    query = keys.detach()[:40].clone().requires_grad_()
+    scores = score(query, score.project_keys(keys))
+    assert (scores.diagonal() == 1).all()
+    scores.sum().backward()
+    for leaf in (query, keys):
+        assert leaf.grad is not None
+        assert leaf.grad.isfinite().all()

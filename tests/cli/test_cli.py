@@ -231,7 +231,8 @@ def test_the_attention_catalogue_needs_no_checkout(
     scores = lines[lines.index("attention=") + 1 : lines.index("selection=")]
     selections = lines[lines.index("selection=") + 1 :]
     assert [line.split()[0] for line in scores] == [
-        *("additive", "cosine", "dot", "general", "linear_concat", "location", "scaled_dot", "uniform")
+        *("additive", "cosine", "dot", "euclidean", "general", "linear_concat", "location", "scaled_dot"),
+        "uniform",
     ]
     assert [line.split()[0] for line in selections] == [
         *("gumbel_hard", "hard", "local_monotonic", "local_predictive", "soft")

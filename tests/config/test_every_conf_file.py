@@ -35,6 +35,13 @@ NEEDS = {
     "trainer/ddp": ["trainer.accelerator=cpu", "trainer.devices=2"],
     "trainer/multinode": ["trainer.num_nodes=1", "trainer.devices=2"],  # nobody started others
 }
+PAIRS = ("counterparts", "wikiqa", "msrp", "sick", "snli")
+NEEDS |= {f"data/{name}": ["model=bcnn"] for name in PAIRS}
+NEEDS["task/matching"] = ["model=bcnn"]
+NEEDS |= {
+    f"model/reader/{name}": ["model=attentive_matching"]
+    for name in ("attentive", "impatient", "self_attentive")
+}
 IMAGES = ("digits", "mnist", "fashion_mnist", "translated_mnist", "scaled_mnist", "cluttered_mnist")
 NEEDS |= {f"data/{name}": ["model=ram"] for name in IMAGES}
 NEEDS |= {choice: ["model=ram", "data=catch", "task=tracking"] for choice in ("data/catch", "task/tracking")}

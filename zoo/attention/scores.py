@@ -243,6 +243,33 @@ class Cosine(Score):
         return (functional.softplus(strength) * _direction(query)) @ projected.mT
 
 
+class Euclidean(Score):
+    """By distance: `1 / (1 + |s - h_i|)` (Yin et al. 2016, section 4.1, the match score of ABCNN).
+
+    1 where query and key are equal, and towards 0 the farther apart they are. Where they are equal the
+    distance has no derivative, and passes a gradient of 0.
+
+    Fails: needs equal sizes; a score lies in (0, 1], so a softmax over K keys weighs none more than e times
+    as much as another, and reads little else than their mean. ABCNN reads the scores themselves, without a
+    softmax.
+    """
+
+    def __init__(self, *, query_size: int, key_size: int, heads: int | None = None) -> None:
+        super().__init__(query_size=query_size, key_size=key_size, heads=heads)
+        self._require_equal_sizes()
+
+    def project_keys(self, keys: Tensor) -> Tensor:
+        """See `Score`; A = Dk, in at least float32, as squares of small differences need."""
+        return keys.to(at_least_float32(keys))
+
+    def forward(self, query: Tensor, projected: Tensor) -> Tensor:
+        """See `Score`."""
+        # By products of matrices, which torch takes for many keys, equal vectors would lie apart.
+        exact = "donot_use_mm_for_euclid_dist"
+        distance = torch.cdist(query.to(projected.dtype), projected, compute_mode=exact)
+        return 1 / (1 + distance)
+
+
 class Location(Score):
     """Location-based: `(W s)_i`, from the target state alone (Luong et al. 2015, section 3.1).
 

@@ -106,7 +106,12 @@ def chosen_parts_are_used(config: Config, given: Collection[str]) -> Iterator[Pr
     """A choice that no part takes would give one model two names in a comparison."""
     takers = {
         "attention": (uses_attention(config["model"]), "the model has no attention"),
-        "selection": (uses_attention(config["model"], "selection"), "the model has no attention"),
+        "selection": (
+            uses_attention(config["model"], "selection"),
+            "the model uses scores as they are, and selects nothing"
+            if uses_attention(config["model"])
+            else "the model has no attention",
+        ),
         "policy": ("policy" in config["model"], "the model does not choose where to look"),
         "decoding": ("decoding" in config["task"], "the task writes no text"),
     }

@@ -190,8 +190,35 @@ class VectorSpec(FieldSpec):
         return f"{self.size} numbers"
 
 
+@dataclass(frozen=True)
+class OverlapSpec(FieldSpec):
+    """Words that both texts of a pair have, counted, and weighted; see `zoo.core.overlap`.
+
+    Attributes:
+        weights: of words, from 0 to 1; a word that is not among them has 1.
+    """
+
+    kind = "overlap"
+    size: ClassVar[int] = 2
+
+    weights: Mapping[str, float] = field(default_factory=dict, hash=False)
+
+    def __str__(self) -> str:
+        return "counts of shared words"
+
+    def check(self) -> None:
+        """See `FieldSpec`; weights must be numbers from 0 to 1."""
+        wrong = next((one for one in self.weights.items() if not _is_share(one[1])), None)
+        if wrong is not None:
+            raise ValueError(f"the weight of {wrong[0]!r} must be a number from 0 to 1, got {wrong[1]!r}")
+
+
+def _is_share(value: object) -> bool:
+    return isinstance(value, float | int) and not isinstance(value, bool) and 0 <= value <= 1
+
+
 _KINDS: dict[str, type[FieldSpec]] = {
-    one.kind: one for one in (TextSpec, ImageSpec, LabelSpec, DegreeSpec, VectorSpec)
+    one.kind: one for one in (TextSpec, ImageSpec, LabelSpec, DegreeSpec, VectorSpec, OverlapSpec)
 }
 
 _Kind = TypeVar("_Kind", bound=FieldSpec)
@@ -229,6 +256,14 @@ class DataSpec:
     def label(self, name: str = "label") -> LabelSpec:
         """The classes; see `text`."""
         return self._field(name, LabelSpec)
+
+    def outputs(self) -> int:
+        """How many numbers answer an item: one for each class, or one for a degree.
+
+        Raises:
+            ValueError: the data has neither `label` nor `degree`.
+        """
+        return 1 if isinstance(self.fields.get("degree"), DegreeSpec) else len(self.label().classes)
 
     def _field(self, name: str, kind: type[_Kind]) -> _Kind:
         if isinstance(found := self.fields.get(name), kind):

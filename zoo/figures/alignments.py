@@ -26,7 +26,7 @@ _CELL = 0.25
 _MARGIN = 0.2
 _GAP = 0.35  # between panels
 _TICK = 0.08  # between cells and token labels
-_AXIS_LABEL = 0.25  # height of the words "source" and "target"
+_AXIS_LABEL = 0.25  # height of what rows and columns are, "target" and "source"
 _TITLE = 0.3  # height of a title's line
 _BAR_SPACE = 0.7  # colour bar with its numbers
 _BAR_LENGTH = (0.8, 1.8)  # at least and at most
@@ -72,12 +72,18 @@ def alignment(
     return _sheet([_panel(weights, source_tokens, target_tokens, title)])
 
 
-def alignment_sheet(items: Sequence[Aligned], titles: Sequence[str] | None = None) -> Figure:
+def alignment_sheet(
+    items: Sequence[Aligned],
+    titles: Sequence[str] | None = None,
+    *,
+    axes: tuple[str, str] = ("target", "source"),
+) -> Figure:
     """Draws several sentences, or one sentence by several models, side by side on one figure.
 
     Args:
         items: the sentences, of any sizes.
         titles: one above each sentence, if given.
+        axes: what rows and columns are.
 
     Raises:
         ValueError: there is no sentence, the number of titles differs, or labels do not fit the weights.
@@ -87,7 +93,8 @@ def alignment_sheet(items: Sequence[Aligned], titles: Sequence[str] | None = Non
     if titles is not None and len(titles) != len(items):
         raise ValueError(f"{len(items)} sentences but {len(titles)} titles")
     titled = zip(items, titles or [""] * len(items), strict=True)
-    return _sheet([_panel(item.weights, item.source_tokens, item.tokens, title) for item, title in titled])
+    panels = [_panel(item.weights, item.source_tokens, item.tokens, title) for item, title in titled]
+    return _sheet(panels, axes)
 
 
 class _Panel(NamedTuple):
@@ -124,7 +131,7 @@ def _panel(
     return _Panel(values, source, target, title, beside, above + (_TITLE if title else 0), cells)
 
 
-def _sheet(panels: list[_Panel]) -> Figure:
+def _sheet(panels: list[_Panel], axes: tuple[str, str] = ("target", "source")) -> Figure:
     rows = _rows(panels)
     tops = [max(panel.top for panel in row) for row in rows]  # the cells of a row begin at one height
     heights = [above + max(panel.cells[1] for panel in row) for above, row in zip(tops, rows, strict=True)]
@@ -136,7 +143,7 @@ def _sheet(panels: list[_Panel]) -> Figure:
     for row, above, height in zip(rows, tops, heights, strict=True):
         left = _MARGIN
         for panel in row:
-            _draw(page.axes(left + panel.left, top + above, *panel.cells), panel)
+            _draw(page.axes(left + panel.left, top + above, *panel.cells), panel, axes)
             page.write(panel.title, left, top, fontsize=_TITLE_FONT)
             left += panel.width + _GAP
         top += height + _GAP
@@ -159,12 +166,13 @@ def _rows(panels: list[_Panel]) -> list[list[_Panel]]:
     return rows
 
 
-def _draw(axes: Axes, panel: _Panel) -> None:
+def _draw(axes: Axes, panel: _Panel, names: tuple[str, str]) -> None:
     if panel.weights.size:
         axes.pcolormesh(panel.weights, cmap=COLOURS, norm=SCALE, edgecolors="0.9", linewidth=0.5)
     frame_cells(axes, len(panel.target), len(panel.source))
     label_cells(axes, panel.target, panel.source, font=_TOKEN_FONT)
     axes.xaxis.set_label_position("top")
     axes.tick_params(length=0, pad=3)
-    axes.set_xlabel("source", fontsize=_TOKEN_FONT, color="0.4")
-    axes.set_ylabel("target", fontsize=_TOKEN_FONT, color="0.4")
+    rows, columns = names
+    axes.set_xlabel(columns, fontsize=_TOKEN_FONT, color="0.4")
+    axes.set_ylabel(rows, fontsize=_TOKEN_FONT, color="0.4")

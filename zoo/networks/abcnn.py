@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from zoo.attention import Score, covering
 from zoo.core.batch import Padded
-from zoo.core.spec import DataSpec
+from zoo.core.spec import DataSpec, OverlapSpec
 from zoo.kernels import Dropout, Linear
 from zoo.kernels.wide_convolution import wide_convolutions
 from zoo.networks.checks import check_dropouts, check_sizes
@@ -159,10 +159,10 @@ class ABCNN(nn.Module):
     """Blocks over both sentences, and a logistic regression over how alike their vectors are at each block.
 
     The vectors are those of the embedded words and those behind each convolution; the paper uses all of them
-    (section 5). Numbers that say more of a pair (the paper's counts of shared words) may stand beside them.
+    (section 5). The paper's counts of shared words stand beside them where the data has such an `overlap`.
 
     Args:
-        spec: the texts `left` and `right`, and the classes.
+        spec: the texts `left` and `right`, what is asked of them, and perhaps their `overlap`.
         input_match: see `Block`; given for ABCNN-1 and -3.
         pooling_match: see `Block`; given for ABCNN-2 and -3.
         embedding_size: D of the first block.
@@ -170,11 +170,12 @@ class ABCNN(nn.Module):
         width: w.
         layers: number of blocks.
         dropout: on embeddings.
-        features: how many numbers stand beside the similarities.
 
     Raises:
         ValueError: if a size is below 1, the dropout is no probability below 1, or the data has no pairs.
     """
+
+    reads_overlap = True
 
     def __init__(
         self,
@@ -187,7 +188,6 @@ class ABCNN(nn.Module):
         width: int,
         layers: int,
         dropout: float,
-        features: int = 0,
     ) -> None:
         super().__init__()
         check_sizes(embedding_size=embedding_size, filters=filters, width=width, layers=layers)
@@ -207,10 +207,12 @@ class ABCNN(nn.Module):
             for size in [embedding_size] + [filters] * (layers - 1)
         )
         self.dropout = Dropout(dropout)
-        self.output = Linear(2 * (layers + 1) + features, len(spec.label().classes))
+        overlap = spec.fields.get("overlap")
+        counts = overlap.size if isinstance(overlap, OverlapSpec) else 0
+        self.output = Linear(2 * (layers + 1) + counts, spec.outputs())
 
-    def forward(self, left: Padded, right: Padded, features: Tensor | None = None) -> Matched:
-        """Matches texts `(B, L_0)` and `(B, L_1)`, with `features (B, N)` beside them where there are any."""
+    def forward(self, left: Padded, right: Padded, overlap: Tensor | None = None) -> Matched:
+        """Matches texts `(B, L_0)` and `(B, L_1)`, with `overlap (B, 2)` where the data has it."""
         sides = tuple(kept(self.dropout(self.embed(side.ids)), side.keep_mask) for side in (left, right))
         known = [similarities(*(side.mean() for side in sides))]
         matrices: list[Tensor] = []
@@ -218,6 +220,6 @@ class ABCNN(nn.Module):
             sides, vectors, of_block = block(*sides)
             known.append(similarities(*vectors))
             matrices += of_block
-        if features is not None:
-            known.append(features.to(known[0].dtype))
+        if overlap is not None:
+            known.append(overlap.to(known[0].dtype))
         return Matched(self.output(torch.cat(known, -1)), tuple(matrices))

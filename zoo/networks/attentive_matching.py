@@ -8,7 +8,7 @@ Shapes: B pairs, L words of the text that is read, M words of the other one, E e
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -39,7 +39,12 @@ class Reader(nn.Module, ABC):
         size: H.
         longest: words of the longest text that is read.
         attention: score and selection, completed here.
+
+    Attributes:
+        reads_once: whether the text is read once, not anew for each word of the other.
     """
+
+    reads_once: ClassVar[bool] = True
 
     def __init__(self, *, size: int, longest: int, attention: AttentionParts) -> None:
         super().__init__()
@@ -81,6 +86,8 @@ class ImpatientReader(Reader):
         longest: words of the longest text that is read.
         attention: score and selection, completed here.
     """
+
+    reads_once = False
 
     def __init__(self, *, size: int, longest: int, attention: AttentionParts) -> None:
         super().__init__(size=size, longest=longest, attention=attention)
@@ -135,7 +142,7 @@ class AttentiveMatching(nn.Module):
     linear maps: they look for a word that answers, we for how two texts stand to each other.
 
     Args:
-        spec: the texts `left` and `right`, and the classes.
+        spec: the texts `left` and `right`, and what is asked of them.
         recurrent: `GRU` or `LSTM`, completed here; one encoder reads both texts.
         reader: how the right text is read, completed here.
         attention: score and selection, completed by the reader.
@@ -169,7 +176,7 @@ class AttentiveMatching(nn.Module):
         self.reader = reader(size=hidden_size, longest=longest, attention=AttentionParts(**attention))  # type: ignore[arg-type]
         self.dropout = Dropout(dropout)
         self.compare = Linear(4 * hidden_size, hidden_size)
-        self.output = Linear(hidden_size, len(spec.label().classes))
+        self.output = Linear(hidden_size, spec.outputs())
 
     def forward(self, left: Padded, right: Padded) -> Classified:
         """Matches texts `(B, M)` and `(B, L)`."""

@@ -50,10 +50,15 @@ Rule = Callable[[Configured], Iterator[Problem]]
 
 
 def uses_attention(node: Any, part: str = "score") -> bool:
-    """Whether `attention.<part>` stands anywhere below a node of a configuration."""
+    """Whether a part of attention stands anywhere below a node of a configuration.
+
+    It does as `attention.<part>`; a score also alone, as a match of two texts, `input_match` or the like.
+    """
     if not isinstance(node, dict):
         return False
     attention = node.get("attention")
-    return (isinstance(attention, dict) and part in attention) or any(
-        uses_attention(value, part) for value in node.values()
-    )
+    if isinstance(attention, dict) and part in attention:
+        return True
+    if part == "score" and any(name.endswith("_match") and value is not None for name, value in node.items()):
+        return True
+    return any(uses_attention(value, part) for value in node.values())
