@@ -10,8 +10,12 @@ from typing import Any
 
 import pytest
 
+from data.text import preparation
 from data.text.columns import Sentences, Text
+from data.text.labelled import folds, published_file
 from data.text.labelled.document_sets import IMDB, Newsgroups20, Polarity
+from data.text.vocabulary import Tokens
+from zoo.core import sentences
 
 
 def write(path: Path, rows: Iterable[Any]) -> None:
@@ -137,3 +141,9 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
 def test_published_files(kind: type[IMDB], options: dict[str, bool], counts: tuple[int, ...]) -> None:
     splits = kind(data_dir=os.environ["ZOO_DATA_DIR"], documents=True, **options).load()
     assert tuple(len(splits[split]) for split in ("train", "val", "test")) == counts
+
+
+def test_prepared_documents_depend_on_the_code_that_reads_and_cuts_them(tmp_path: Path) -> None:
+    code = "".join(preparation._code(IMDB(data_dir=tmp_path, documents=True), Tokens()))
+    for module in (sentences, published_file, folds):
+        assert Path(str(module.__file__)).read_text(encoding="utf-8") in code
