@@ -167,8 +167,7 @@ class MatchingTask(Task):
     def setup(self, stage: str) -> None:
         """See `Task`; word vectors of the data come into the network."""
         super().setup(stage)
-        if stage == "fit":
-            begin_with_vectors(self.network, self.trainer)  # type: ignore[arg-type]
+        begin_with_vectors(self.network, self.trainer)  # type: ignore[arg-type]
 
     # Training
 
