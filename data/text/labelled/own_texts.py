@@ -231,6 +231,11 @@ def _require_usable(split: str, path: Path) -> None:
             raise ValueError(f"{split} must be {_ALLOWED}; the folder {path} has no folder in it")
         if empty := [folder for folder in folders if not _texts(folder)]:
             raise ValueError(f"{split}: {empty[0]} has no .txt file")
+        inside = [one for folder in folders for one in folder.iterdir() if not one.name.startswith(".")]
+        if others := sorted(one for one in inside if one.suffix != ".txt"):
+            _log.warning(
+                "%s: %d files that are no .txt are left out, such as %s", path, len(others), others[0]
+            )
     elif not path.is_file():
         raise ValueError(f"{split} needs {path}, which does not exist{did_you_mean(path)}")
     elif _ending(path) not in _ENDINGS:

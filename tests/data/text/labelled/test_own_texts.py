@@ -67,6 +67,14 @@ def test_a_folder_for_each_label(tmp_path: Path) -> None:
     assert sorted(splits["test"]) == sorted(ROWS[:3])
 
 
+def test_other_files_in_a_folder_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = folders(tmp_path / "a")
+    (tmp_path / "a/good/notes.md").touch()
+    (tmp_path / "a/good/.hidden").touch()
+    OwnTexts(train=path)
+    assert "1 files that are no .txt" in caplog.text
+
+
 def test_a_field_of_several_lines(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('text,label\n"one\ntwo, three",x\nb,y\n')
     path = str(tmp_path / "a.csv")
