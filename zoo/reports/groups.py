@@ -68,7 +68,7 @@ class Group:
         return "fold" if self.folds else "seed"
 
     def paired(self, other: "Group") -> tuple["Group", "Group"]:
-        """What of this group and another is compared: without folds all of both, else the same folds and seeds.
+        """What of this group and another is compared: all of both or, of folds, the same folds and seeds.
 
         Where they share no seed, it is all runs of the folds that both have.
         """
