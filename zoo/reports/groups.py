@@ -68,18 +68,19 @@ class Group:
         return "fold" if self.folds else "seed"
 
     def paired(self, other: "Group") -> tuple["Group", "Group"]:
-        """What of this group and another can be compared run by run: the runs of the same folds and seeds.
+        """What of this group and another is compared: all of both or, of folds, the same folds and seeds.
 
-        Without folds that is all of them: there, seeds that only one has are other seeds of the same test.
+        Where they share no seed, it is all runs of the folds that both have.
         """
         if not self.folds or not other.folds:
             return self, other
-        for place in (lambda run: run.place, lambda run: run.fold):
-            shared = {place(run) for run in self.runs} & {place(run) for run in other.runs}
-            if shared:
-                break
+        shared = {run.place for run in self.runs} & {run.place for run in other.runs}
+        folds = {*self.folds} & {*other.folds}
         own, base = (
-            replace(of, runs=tuple(run for run in of.runs if place(run) in shared)) for of in (self, other)
+            replace(of, runs=tuple(run for run in of.runs if run.place in shared))
+            if shared
+            else replace(of, runs=tuple(run for run in of.runs if run.fold in folds))
+            for of in (self, other)
         )
         return own, base
 

@@ -116,7 +116,7 @@ def _samples(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
     for row in comparison.rows:
         runs = (run for run in row.group.runs if run.predictions and (not chosen or run.fold == fold))
         first = next(runs, None)
-        path = first and first.predictions
+        path = first.predictions if first else None
         try:
             items = read_split(path, comparison.question.split) if path else []
         except (OSError, ValueError) as error:
@@ -126,7 +126,7 @@ def _samples(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
             predictions.append(None)
             continue
         if not chosen:
-            fold = first and first.fold
+            fold = first.fold if first else None
             number = min(_SAMPLES, len(items))
             spread = [items[part * len(items) // number] for part in range(number)]
             chosen = [item["id"] for item in spread]
