@@ -172,7 +172,7 @@ class AttentiveMatching(nn.Module):
         self.embed = nn.Embedding(left.size, embedding_size, padding_idx=left.pad)
         longest = max(left.maximum_length, right.maximum_length)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, longest)
-        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
+        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False, skips_padding=True)
         self.reader = reader(size=hidden_size, longest=longest, attention=AttentionParts(**attention))  # type: ignore[arg-type]
         self.dropout = Dropout(dropout)
         self.compare = Linear(4 * hidden_size, hidden_size)

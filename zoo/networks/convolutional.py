@@ -69,7 +69,9 @@ class ConvolutionalText(nn.Module):
         self.pooling = nn.ModuleList(pooling(size=filters, longest=longest) for _ in widths)
         _check_query(next(iter(self.pooling)), recurrent)  # type: ignore[arg-type]  # all are alike
         sizes = recurrent and Sizes(recurrent, embedding_size, filters, 1, 0.0, text.maximum_length)
-        self.sentence_vector = sizes and Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
+        self.sentence_vector = sizes and Encoder(
+            sizes=sizes, bidirectional=True, reverse_source=False, skips_padding=True
+        )
         self.embedding_dropout, self.dropout = Dropout(embedding_dropout), Dropout(dropout)
         pooled = sum(cast(Pooling, part).feature_size for part in self.pooling)
         self.output = Linear(pooled, len(spec.label().classes))

@@ -76,7 +76,7 @@ class PooledEncoder(nn.Module):
 
     def __init__(self, *, sizes: Sizes, pooling: Callable[..., Pooling]) -> None:
         super().__init__()
-        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
+        self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False, skips_padding=True)
         self.pooling = pooling(size=sizes.hidden_size, longest=sizes.longest)
         require_one_text(self.pooling)
         self.feature_size = self.pooling.feature_size

@@ -107,20 +107,23 @@ class Encoder(nn.Module):
     """Reads in both directions: `h_j = [forward_j; backward_j]` (Bahdanau et al. 2015, section 3.2).
 
     The backward layer runs forward over reversed rows: so padding comes after the words in both directions,
-    and torch's packing is not needed, which is slower on a CPU. Where much is padding, nothing is computed
-    for it (`zoo.kernels.packed_recurrent`).
+    and torch's packing is not needed, which is slower on a CPU.
 
     Args:
         sizes: the layers; H is divided among the directions.
         bidirectional: False reads left to right only.
         reverse_source: reads the source from its end (Sutskever et al. 2014, section 3.3); annotations keep
             the order of the words.
+        skips_padding: where much is padding, computes nothing for it (`zoo.kernels.packed_recurrent`); the
+            last digits of results differ.
 
     Raises:
         ValueError: if H cannot be divided.
     """
 
-    def __init__(self, *, sizes: Sizes, bidirectional: bool, reverse_source: bool) -> None:
+    def __init__(
+        self, *, sizes: Sizes, bidirectional: bool, reverse_source: bool, skips_padding: bool = False
+    ) -> None:
         super().__init__()
         directions, hidden_size = 2 if bidirectional else 1, sizes.hidden_size
         if hidden_size % directions:
@@ -135,10 +138,11 @@ class Encoder(nn.Module):
         self.dropout = nn.Dropout(sizes.dropout)
         # The order in which each direction reads: True = from the end.
         self.from_end = [reverse_source, not reverse_source][:directions]
+        self.skips_padding = skips_padding
 
     def forward(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
         """Encodes `(B, K, E)` into annotations `(B, K, H)` and the top layer's final states `(B, H)`."""
-        packs, final = packing_pays(embedded, lengths), embedded
+        packs, final = self.skips_padding and packing_pays(embedded, lengths), embedded
         for number, layer in enumerate(self.layers):
             directions = cast(Sequence[Recurrent], layer)
             inputs = self.dropout(embedded) if number else embedded

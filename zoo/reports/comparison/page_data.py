@@ -114,7 +114,7 @@ def _samples(comparison: Comparison, notes: list[str]) -> dict[str, Any]:
     inputs: list[dict[str, Any]] = []
     predictions: list[list[str | None] | None] = []
     for row in comparison.rows:
-        runs = (run for run in row.group.runs if run.predictions and (not chosen or run.fold == fold))
+        runs = (one for one in row.group.runs if one.predictions and (not chosen or one.fold == fold))
         first = next(runs, None)
         path = first.predictions if first else None
         try:
