@@ -546,7 +546,7 @@ def test_what_a_hash_does_not_count_is_said(tmp_path: Path) -> None:
         )
         StatusFile(tmp_path / f"run{seed}").end(State.FINISHED, exit_code=0)
     (said,) = [note for note in compare(tmp_path).notes if "typed as" in note]
-    assert "counted as seeds of one configuration" in said
+    assert "counted as one configuration" in said
     assert said.endswith("typed as: data.train=corpus1.tsv; data.train=corpus2.tsv")
 
 
