@@ -144,6 +144,18 @@ def _save(folder: Path, settings: dict[str, Any], spec: DataSpec, task: Any, val
     return folder
 
 
+def save_run(folder: Path, settings: dict[str, Any], spec: DataSpec, value: float) -> Path:
+    """Writes the checkpoint of an untrained model of these settings, and returns the folder.
+
+    Args:
+        folder: the run's.
+        settings: its name, model and task.
+        spec: the data.
+        value: of the monitor.
+    """
+    return _save(folder, settings, spec, _build(settings, spec, seed=0), value)
+
+
 def make_run(folder: Path, *, seed: int = 0, **options: Any) -> Path:
     """Writes `checkpoints/best.ckpt` below `folder`, as a training run would, and returns the folder."""
     settings = config(**options)

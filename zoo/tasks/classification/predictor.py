@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _LIGHT, _DARK = (255, 255, 255), (33, 113, 181)
 """The backgrounds of a word without weight and of the one with the most, in red, green and blue."""
 
+_FAINTEST = 0.05
+"""A lighter shade than that stays the terminal's own background."""
+
 
 class Classification(NamedTuple):
     """A class that a text may belong to.
@@ -85,7 +88,7 @@ class Classifier(TextPredictor):
                 shown.append(f"{'' if not shown else chr(10)}{sentence.weight:5.2f} ")
             for word, shade in zip(sentence.words, shades, strict=True):
                 blank, word = word[: len(word) - len(word.lstrip())], word.lstrip()
-                shown.append(blank).append(word, style=_style(shade))
+                shown.append(blank).append(word, style=_style(shade) if shade >= _FAINTEST else "")
         return shown
 
     @staticmethod
