@@ -85,19 +85,19 @@ class TestScores:
 
     def test_documents_point_at_a_sentence_and_a_word_in_it(self) -> None:
         scores = ClassificationScores(4)
-        words = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]]).repeat(4, 1, 1)
-        sentences = torch.tensor([[0.3, 0.7]]).repeat(4, 1)
-        place = torch.tensor([[1, 1], [1, 0], [0, 0], [0, 1]])
-        scores.update(*made_up(4))
+        words = torch.tensor([[[0.9, 0.1], [0.2, 0.8]]]).repeat(3, 1, 1)
+        sentences = torch.tensor([[0.3, 0.7]]).repeat(3, 1)
+        place = torch.tensor([[1, 1], [0, 0], [0, 1]])
+        scores.update(*made_up(3))
         scores.update_pointing(Weights(words, sentences), place)
         values = {name: float(value) for name, value in scores.finish().items()}
-        assert values["pointing_accuracy"] == 0.25
-        assert values["sentence_pointing"] == 0.5
-        assert values["word_pointing"] == 0.5
-        scores.update(*made_up(4))
+        assert values["pointing_accuracy"] == pytest.approx(1 / 3)
+        assert values["sentence_pointing"] == pytest.approx(1 / 3)
+        assert values["word_pointing"] == pytest.approx(2 / 3)
+        scores.update(*made_up(3))
         scores.update_pointing(Weights(None, sentences), place)
         values = {name: float(value) for name, value in scores.finish().items()}
-        assert values["pointing_accuracy"] == values["sentence_pointing"] == 0.5
+        assert values["pointing_accuracy"] == values["sentence_pointing"] == pytest.approx(1 / 3)
         assert "word_pointing" not in values
 
     def test_words_that_tie_share_a_hit(self) -> None:
