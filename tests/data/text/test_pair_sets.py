@@ -123,9 +123,7 @@ def test_snli_leaves_out_pairs_without_a_gold_label(tmp_path: Path) -> None:
     for name in ("snli_1.0_train", "snli_1.0_dev", "train_sample_18000"):
         (tmp_path / "snli" / f"{name}.jsonl").write_bytes(content)
     (tmp_path / "snli" / "snli_1.0_test.jsonl.gz").write_bytes(gzip.compress(content))
-    assert rows_of(Snli(data_dir=tmp_path)) == dict.fromkeys(
-        ("train", "val", "test"), [("a", "b", "neutral")]
-    )
+    assert all(rows == [("a", "b", "neutral")] for rows in rows_of(Snli(data_dir=tmp_path)).values())
     assert Snli(data_dir=tmp_path, sample=True).name == "snli_sample"
     (tmp_path / "snli" / "snli_1.0_dev.jsonl").write_bytes(b'{"gold_label": "neutral"}\n')
     with pytest.raises(ValueError, match=r"snli_1\.0_dev\.jsonl, line 1: no pair"):
