@@ -205,6 +205,7 @@ class TestOwnPairs:
         found = rows_of(self.corpus(tmp_path, held_out=0.2, group="topic"))
         for rows in found.values():
             assert len({left for left, *_ in rows}) == len({group for *_, group in rows})
+        assert sum(len({group for *_, group in rows}) for rows in found.values()) == 40, "none in two splits"
 
     @pytest.mark.parametrize("end", [".tsv", ".jsonl"])
     def test_formats_say_the_same(self, tmp_path: Path, end: str) -> None:
