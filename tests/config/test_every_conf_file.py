@@ -37,6 +37,7 @@ NEEDS = {
 }
 PAIRS = ("counterparts", "wikiqa", "msrp", "sick", "snli")
 NEEDS |= {f"data/{name}": ["model=bcnn"] for name in PAIRS}
+NEEDS["data/text_pairs"] = ["model=bcnn", "data.corpus.train={pictures}/../texts.csv"]
 NEEDS["task/matching"] = ["model=bcnn"]
 NEEDS |= {
     f"model/reader/{name}": ["model=attentive_matching"]

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import logging
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import combinations, islice
 from pathlib import Path
-from typing import Any
 
 from data.core.paths import did_you_mean
 from data.text.columns import Column, Label, Sentences, Text
 from data.text.corpus import Corpus
 from data.text.labelled.folds import Example
 from data.text.labelled.holding_out import require_share, with_held_out
-from data.text.text_files import Blank, content_hash, is_encodable, read_json_line, read_lines
+from data.text.tables import ENDINGS, as_label, as_text, ending, read_table
+from data.text.text_files import Blank, content_hash
 from zoo.core.reading import read_text
 from zoo.core.sentences import split_sentences
 from zoo.core.text import check_language, is_blank
@@ -29,8 +26,6 @@ _ALLOWED = (
     "a .csv, .tsv or .jsonl file, plain or packed as .gz,"
     " or a folder with a folder of .txt files for each label"
 )
-
-_ENDINGS = (".csv", ".tsv", ".jsonl")
 
 _LOOKED_AT = 1000
 """Rows of each file that are read before a run begins: many mistakes are of a whole file."""
@@ -129,70 +124,13 @@ class OwnTexts(Corpus):
             yield from _of_folder(path)
             return
         blank = Blank(f"lacks {self.text} or {self.label}", "remove or fill them")
-        rows = _of_json(path, self.text, self.label) if _ending(path) == ".jsonl" else self._of_table(path)
-        for number, text, label in rows:
-            if not blank.found(path, number, text, label):
-                yield number, text, label.strip()
+        columns, named_by = (self.text, self.label), "data.corpus.text and data.corpus.label"
+        for number, (text, label) in read_table(path, columns, named_by):
+            where = f"{path}, line {number}"
+            row = as_text(where, self.text, text), as_label(where, self.label, label)
+            if not blank.found(path, number, *row):
+                yield number, *row
         blank.refuse()
-
-    def _of_table(self, path: Path) -> Iterator[Row]:
-        lines = (f"{line}\n" for line in read_lines(path))
-        tabs = _ending(path) == ".tsv"
-        rows = (
-            csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
-            if tabs
-            else csv.reader(lines, strict=True)
-        )
-        try:
-            names = next(rows)
-            places = [_place(f"{path}, line 1", name, names) for name in (self.text, self.label)]
-            for row in rows:
-                if row and len(row) != len(names):
-                    raise ValueError(
-                        f"{path}, line {rows.line_num}: {len(row)} columns, must be {len(names)}"
-                    )
-                text, label = (row[place] if row else "" for place in places)
-                yield rows.line_num, text, label
-        except csv.Error as error:
-            raise ValueError(f"{path}, line {rows.line_num}: {error}") from error
-
-
-def _of_json(path: Path, text: str, label: str) -> Iterator[Row]:
-    for number, line in enumerate(read_lines(path), start=1):
-        where = f"{path}, line {number}"
-        try:
-            row = read_json_line(line)
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from error
-        if not isinstance(row, dict):
-            raise ValueError(f"{where}: must be a JSON object, got {line[:40]}")
-        _place(where, text, list(row))
-        _place(where, label, list(row))
-        if not isinstance(row[text], str) or not is_encodable(row[text]):
-            raise ValueError(f"{where}: {text!r} must be text, got {json.dumps(row[text])[:40]}")
-        yield number, row[text], _label(where, label, row[label])
-
-
-def _label(where: str, name: str, value: Any) -> str:
-    if isinstance(value, str) and is_encodable(value):
-        return value
-    if isinstance(value, int):  # true and false as well
-        return json.dumps(value)
-    raise ValueError(f"{where}: {name!r} must be text or a whole number, got {json.dumps(value)[:40]}")
-
-
-def _place(where: str, name: str, names: list[str]) -> int:
-    """Where a column stands among those of that name."""
-    if names.count(name) == 1:
-        return names.index(name)
-    if name in names:
-        raise ValueError(f"{where}: {name!r} stands there twice")
-    near = get_close_matches(name, names, n=1)
-    meant = f" (did you mean {near[0]!r}?)" if near else ""
-    raise ValueError(
-        f"{where}: must have {name!r}{meant}; it has {', '.join(map(repr, names)) or 'nothing'}"
-        " (data.corpus.text and data.corpus.label name the columns)"
-    )
 
 
 def _of_folder(path: Path) -> Iterator[Row]:
@@ -214,7 +152,7 @@ def _texts(folder: Path) -> list[Path]:
 
 def _contents(path: Path) -> tuple[object, ...]:
     if not path.is_dir():
-        return _ending(path), content_hash([path])
+        return ending(path), content_hash([path])
     files = [file for folder in _label_folders(path) for file in _texts(folder)]
     return [str(file.relative_to(path)) for file in files], content_hash(files)
 
@@ -238,10 +176,5 @@ def _require_usable(split: str, path: Path) -> None:
             )
     elif not path.is_file():
         raise ValueError(f"{split} needs {path}, which does not exist{did_you_mean(path)}")
-    elif _ending(path) not in _ENDINGS:
+    elif ending(path) not in ENDINGS:
         raise ValueError(f"{split} must be {_ALLOWED}; got {path}")
-
-
-def _ending(path: Path) -> str:
-    """The ending that tells the format."""
-    return Path(path.name.removesuffix(".gz")).suffix.lower()
