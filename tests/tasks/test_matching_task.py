@@ -107,6 +107,7 @@ class Scripted(nn.Module):
     def __init__(self, logits: Tensor) -> None:
         super().__init__()
         self.logits, self.done = logits, 0
+        self.embed = nn.Embedding(1, 1)  # every text network has one, for word vectors
 
     def forward(self, left: Padded, right: Padded) -> Matched:
         first = self.done
