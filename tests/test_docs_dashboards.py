@@ -22,6 +22,8 @@ SMALL = {
     "captioning": ["model=show_attend_tell", "selection=hard", "decoding=greedy"],
     "recognition": ["experiment=ram_digits"],
     "tracking": ["experiment=ram_tracking"],
+    "classification": ["experiment=document_hierarchical", "selection=hard"],
+    "matching": ["experiment=counterparts_attentive", "selection=hard"],
 }
 
 

@@ -19,6 +19,7 @@ from zoo.core.spec import DataSpec, OverlapSpec
 from zoo.kernels import Dropout, Linear
 from zoo.kernels.wide_convolution import wide_convolutions
 from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.words import word_vectors
 
 
 class Matched(NamedTuple):
@@ -193,7 +194,7 @@ class ABCNN(nn.Module):
         check_sizes(embedding_size=embedding_size, filters=filters, width=width, layers=layers)
         check_dropouts(dropout=dropout)
         left, right = spec.text("left"), spec.text("right")
-        self.embed = nn.Embedding(left.size, embedding_size, padding_idx=left.pad)
+        self.embed = word_vectors(left, embedding_size)
         longest = max(left.maximum_length, right.maximum_length)
         self.blocks = nn.ModuleList(
             Block(

@@ -22,6 +22,7 @@ from zoo.networks.lstm_attention import Classified
 from zoo.networks.pooling import LearnedQuery, Pooled, Reading
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import AttentionParts, Encoder, Sizes
+from zoo.networks.words import word_vectors
 
 
 class Encoded(NamedTuple):
@@ -169,7 +170,7 @@ class AttentiveMatching(nn.Module):
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
         check_dropouts(dropout=dropout)
         left, right = spec.text("left"), spec.text("right")
-        self.embed = nn.Embedding(left.size, embedding_size, padding_idx=left.pad)
+        self.embed = word_vectors(left, embedding_size)
         longest = max(left.maximum_length, right.maximum_length)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, longest)
         self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False, skips_padding=True)

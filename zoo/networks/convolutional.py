@@ -18,6 +18,7 @@ from zoo.networks.lstm_attention import Classified, require_texts
 from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
+from zoo.networks.words import word_vectors
 
 
 class ConvolutionalText(nn.Module):
@@ -61,7 +62,7 @@ class ConvolutionalText(nn.Module):
         check_dropouts(dropout=dropout, embedding_dropout=embedding_dropout)
         text = spec.text("text")
         require_texts(text)
-        self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
+        self.embed = word_vectors(text, embedding_size)
         self.filters = nn.ModuleList(
             nn.Conv1d(embedding_size, filters, width, padding=width - 1) for width in widths
         )

@@ -18,6 +18,7 @@ from zoo.networks.lstm_attention import Classified, PooledEncoder
 from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Sizes
+from zoo.networks.words import word_vectors
 
 
 class HierarchicalAttention(nn.Module):
@@ -57,7 +58,7 @@ class HierarchicalAttention(nn.Module):
         text = spec.text("text")
         if text.maximum_sentences == 1:
             raise ValueError("the data has texts that are not cut into sentences; this model reads documents")
-        self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
+        self.embed = word_vectors(text, embedding_size)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=word_pooling)
         sizes = sizes._replace(embedding_size=self.words.feature_size, longest=text.maximum_sentences)

@@ -18,6 +18,7 @@ from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.pooling import Pooled, Pooling, Reading
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
+from zoo.networks.words import word_vectors
 
 
 class Classified(NamedTuple):
@@ -121,7 +122,7 @@ class LSTMAttention(nn.Module):
         check_dropouts(dropout=dropout)
         text = spec.text("text")
         require_texts(text)
-        self.embed = nn.Embedding(text.size, embedding_size, padding_idx=text.pad)
+        self.embed = word_vectors(text, embedding_size)
         sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=pooling)
         self.dropout = Dropout(dropout)
