@@ -26,20 +26,24 @@ CAPTIONS = [
     f"experiment={recipe} attention={score}"
     for recipe, score in product(("shapes_soft", "shapes_hard"), ("additive", "general", "scaled_dot"))
 ]
+POOLING = [f"model/pooling={name}" for name in ("last", "mean", "max")]
+POOLING += [f"attention={score}" for score in SCORES]
+POOLING += ["selection=hard", "selection=gumbel_hard", "model/query=last_state"]
 CELLS = {
     "attention_matrix": ATTENTION,
     "caption_matrix": [*CAPTIONS, "experiment=shapes_none"],
     "policy_matrix": [f"policy={policy}" for policy in ("learned", "random", "center")],
+    "pooling_matrix": POOLING,
 }
 TINY = ["trainer=cpu", "trainer.max_steps=3", "trainer.max_epochs=null", "trainer.limit_val_batches=1"]
 TINY += ["trainer.limit_test_batches=1", "trainer.log_every_n_steps=1", "scheduler.warmup_steps=1"]
 TINY += ["logger=csv"]
 TEXTS = ["data.corpus.train=64", "data.corpus.validation=8", "data.corpus.test=8", "data.batch_tokens=128"]
-TEXTS += ["decoding=greedy"]
 SMALL = {
-    "attention_matrix": TEXTS,
+    "attention_matrix": [*TEXTS, "decoding=greedy"],
     "caption_matrix": [f"data.captions.{split}=16" for split in ("train", "validation", "test")],
     "policy_matrix": [],
+    "pooling_matrix": TEXTS,
 }
 
 
