@@ -141,7 +141,8 @@ class Group(Column):
 class Place(Column):
     """Which word of a text decides about its label, for texts whose words stand between blanks.
 
-    Values are lists: the word's number; of documents the number of its sentence and its own in that.
+    Values are lists: the word's number; of documents the number of its sentence and its own in that. All are
+    -1 where no word decides.
 
     Attributes:
         text: the column of the text.
@@ -152,9 +153,11 @@ class Place(Column):
     text: str = "text"
 
     def problem(self, value: Any) -> str | None:
-        """See `Column`: it must be a list of one or two whole numbers from 0 on."""
-        good = isinstance(value, list | tuple) and all(type(one) is int and one >= 0 for one in value)
-        return None if good and len(value) in (1, 2) else f"must be one or two numbers, got {value!r}"
+        """See `Column`: it must be a list of one or two whole numbers, from 0 on or all -1."""
+        good = isinstance(value, list | tuple) and all(type(one) is int for one in value)
+        if good and len(value) in (1, 2) and (min(value) >= 0 or set(value) == {-1}):
+            return None
+        return f"must be one or two numbers from 0 on, or -1 for each, got {value!r}"
 
 
 @dataclass(frozen=True)

@@ -168,7 +168,7 @@ class DocumentReader:
 
 
 class PlaceReader:
-    """Reads which token of a text decides; -1 where it was cut off. See `Reader`."""
+    """Reads which token of a text decides; -1 where none does, or it was cut off. See `Reader`."""
 
     def __init__(self, places: Ints, text: SentenceReader | DocumentReader, spec: TextSpec) -> None:
         """Reads nothing yet.
@@ -185,7 +185,7 @@ class PlaceReader:
         places = self._places[rows]
         tokens = places.copy()
         tokens[:, -1] += self._before
-        held = self._text.holds(rows, places)
+        held = (places >= 0).all(1) & self._text.holds(rows, places.clip(0))
         batch.values[name] = torch.from_numpy(np.where(held[:, None], tokens, -1))
 
 

@@ -167,6 +167,7 @@ class ABCNN(nn.Module):
         input_match: see `Block`; given for ABCNN-1 and -3.
         pooling_match: see `Block`; given for ABCNN-2 and -3.
         embedding_size: D of the first block.
+        embedding_range: of the numbers in the vectors of words as they begin, see `word_vectors`.
         filters: F of each block.
         width: w.
         layers: number of blocks.
@@ -185,6 +186,7 @@ class ABCNN(nn.Module):
         input_match: Callable[..., Score] | None = None,
         pooling_match: Callable[..., Score] | None = None,
         embedding_size: int,
+        embedding_range: float = 0.25,
         filters: int,
         width: int,
         layers: int,
@@ -194,7 +196,7 @@ class ABCNN(nn.Module):
         check_sizes(embedding_size=embedding_size, filters=filters, width=width, layers=layers)
         check_dropouts(dropout=dropout)
         left, right = spec.text("left"), spec.text("right")
-        self.embed = word_vectors(left, embedding_size)
+        self.embed = word_vectors(left, embedding_size, embedding_range)
         longest = max(left.maximum_length, right.maximum_length)
         self.blocks = nn.ModuleList(
             Block(

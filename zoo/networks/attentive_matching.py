@@ -148,6 +148,7 @@ class AttentiveMatching(nn.Module):
         reader: how the right text is read, completed here.
         attention: score and selection, completed by the reader.
         embedding_size: E.
+        embedding_range: of the numbers in the vectors of words as they begin, see `word_vectors`.
         hidden_size: H, of both directions together, and of the layer that compares.
         dropout: on embeddings, and before and behind the layer that compares.
 
@@ -163,6 +164,7 @@ class AttentiveMatching(nn.Module):
         reader: Callable[..., Reader],
         attention: Mapping[str, Callable[..., nn.Module]],
         embedding_size: int,
+        embedding_range: float = 0.25,
         hidden_size: int,
         dropout: float,
     ) -> None:
@@ -170,7 +172,7 @@ class AttentiveMatching(nn.Module):
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
         check_dropouts(dropout=dropout)
         left, right = spec.text("left"), spec.text("right")
-        self.embed = word_vectors(left, embedding_size)
+        self.embed = word_vectors(left, embedding_size, embedding_range)
         longest = max(left.maximum_length, right.maximum_length)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, longest)
         self.encoder = Encoder(sizes=sizes, bidirectional=True, reverse_source=False, skips_padding=True)

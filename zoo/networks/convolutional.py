@@ -33,6 +33,7 @@ class ConvolutionalText(nn.Module):
         recurrent: `GRU` or `LSTM`, completed here; its last state, in both directions, is the query of
             attention over features, `OtherText` of the pooling. None for a pooling without it.
         embedding_size: E.
+        embedding_range: of the numbers in the vectors of words as they begin, see `word_vectors`.
         filters: F, of each width.
         widths: words that a filter sees.
         dropout: on the vector (section 3.1).
@@ -50,6 +51,7 @@ class ConvolutionalText(nn.Module):
         pooling: Callable[..., Pooling],
         recurrent: RecurrentLayer | None = None,
         embedding_size: int,
+        embedding_range: float = 0.25,
         filters: int,
         widths: Sequence[int],
         dropout: float,
@@ -62,7 +64,7 @@ class ConvolutionalText(nn.Module):
         check_dropouts(dropout=dropout, embedding_dropout=embedding_dropout)
         text = spec.text("text")
         require_texts(text)
-        self.embed = word_vectors(text, embedding_size)
+        self.embed = word_vectors(text, embedding_size, embedding_range)
         self.filters = nn.ModuleList(
             nn.Conv1d(embedding_size, filters, width, padding=width - 1) for width in widths
         )

@@ -33,6 +33,7 @@ class HierarchicalAttention(nn.Module):
         word_pooling: how words become a sentence, completed here.
         sentence_pooling: how sentences become a document, completed here.
         embedding_size: E.
+        embedding_range: of the numbers in the vectors of words as they begin, see `word_vectors`.
         hidden_size: H, of both directions together, at either level.
         dropout: on embeddings, sentences and documents.
 
@@ -49,6 +50,7 @@ class HierarchicalAttention(nn.Module):
         word_pooling: Callable[..., Pooling],
         sentence_pooling: Callable[..., Pooling],
         embedding_size: int,
+        embedding_range: float = 0.25,
         hidden_size: int,
         dropout: float,
     ) -> None:
@@ -58,7 +60,7 @@ class HierarchicalAttention(nn.Module):
         text = spec.text("text")
         if text.maximum_sentences == 1:
             raise ValueError("the data has texts that are not cut into sentences; this model reads documents")
-        self.embed = word_vectors(text, embedding_size)
+        self.embed = word_vectors(text, embedding_size, embedding_range)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=word_pooling)
         sizes = sizes._replace(embedding_size=self.words.feature_size, longest=text.maximum_sentences)

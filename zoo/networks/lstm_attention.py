@@ -97,6 +97,7 @@ class LSTMAttention(nn.Module):
         recurrent: `GRU` or `LSTM`, completed here.
         pooling: how the states become one vector, completed here.
         embedding_size: E.
+        embedding_range: of the numbers in the vectors of words as they begin, see `word_vectors`.
         hidden_size: H, of both directions together.
         layers: number of recurrent layers.
         dropout: on embeddings, between layers and on the vector.
@@ -113,6 +114,7 @@ class LSTMAttention(nn.Module):
         recurrent: RecurrentLayer,
         pooling: Callable[..., Pooling],
         embedding_size: int,
+        embedding_range: float = 0.25,
         hidden_size: int,
         layers: int,
         dropout: float,
@@ -122,7 +124,7 @@ class LSTMAttention(nn.Module):
         check_dropouts(dropout=dropout)
         text = spec.text("text")
         require_texts(text)
-        self.embed = word_vectors(text, embedding_size)
+        self.embed = word_vectors(text, embedding_size, embedding_range)
         sizes = Sizes(recurrent, embedding_size, hidden_size, layers, dropout, text.maximum_length)
         self.words = PooledEncoder(sizes=sizes, pooling=pooling)
         self.dropout = Dropout(dropout)

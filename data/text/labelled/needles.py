@@ -1,4 +1,4 @@
-"""Toys whose answer stands in one known word: in a row of words, or in one sentence of a document."""
+"""Toys whose answer stands in one known word, if any: in a row of words, or in a sentence of a document."""
 
 from __future__ import annotations
 
@@ -20,18 +20,25 @@ NEEDLES = {
 }
 """The words that decide, by label."""
 
+NOTHING = "nothing"
+"""The label of rows without such a word. Without these, one of the other labels could be inferred."""
+
+_LABELS = (*NEEDLES, NOTHING)
+
 FILLERS = tuple(
     first + second for first, second in product(("ba", "do", "ki", "lu", "me", "ro", "su"), repeat=2)
 )
 """Words that mean nothing."""
 
 Row: TypeAlias = tuple[Any, str, list[int]]
-"""A text or a document, its label, and the place of the word that decides."""
+"""A text or a document, its label, and the place of the word that decides; -1: there is none."""
 
 
 @dataclass(kw_only=True)
 class _Needles(GeneratedCorpus):
-    """Words without a meaning, and one that decides the label; no row stands twice, within or across splits.
+    """Words without a meaning, and perhaps one that decides the label.
+
+    No row stands twice, within or across splits.
 
     Attributes:
         minimum_length: fewest words of a sentence.
@@ -65,7 +72,7 @@ class _Needles(GeneratedCorpus):
     def _rows(self) -> Iterator[Row]:
         generator, drawn = random.Random(self.seed), set[str]()
         while True:
-            label = generator.choice(list(NEEDLES))
+            label = generator.choice(_LABELS)
             row = self._row(generator, label)
             if (key := str(row[0])) not in drawn:
                 drawn.add(key)
@@ -76,7 +83,9 @@ class _Needles(GeneratedCorpus):
 
     @staticmethod
     def _hide(generator: random.Random, label: str, sentence: list[str]) -> int:
-        """Puts a word that decides in the place of another one, and says where."""
+        """Puts a word that decides in the place of another one, and says where; -1: the label has none."""
+        if label == NOTHING:
+            return -1
         place = generator.randrange(len(sentence))
         sentence[place] = generator.choice(NEEDLES[label])
         return place
@@ -93,7 +102,7 @@ class Needle(_Needles):
     name: str = field(default="needle", init=False)
     columns: ClassVar[Mapping[str, Column]] = {
         "text": Text(),
-        "label": Label(tuple(NEEDLES)),
+        "label": Label(_LABELS),
         "place": Place(),
     }
 
@@ -115,7 +124,7 @@ class NeedleDocuments(_Needles):
     name: str = field(default="needle_documents", init=False)
     columns: ClassVar[Mapping[str, Column]] = {
         "text": Sentences(),
-        "label": Label(tuple(NEEDLES)),
+        "label": Label(_LABELS),
         "place": Place(),
     }
 
@@ -128,4 +137,5 @@ class NeedleDocuments(_Needles):
         document = [self._sentence(generator) for _ in range(self.sentences)]
         sentence = generator.randrange(self.sentences)
         place = self._hide(generator, label, document[sentence])
-        return [" ".join([*words, "."]) for words in document], label, [sentence, place]
+        places = [-1, -1] if label == NOTHING else [sentence, place]
+        return [" ".join([*words, "."]) for words in document], label, places
