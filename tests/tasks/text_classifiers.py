@@ -49,7 +49,7 @@ def attention(
 
 def flat(pooling: Callable[..., Pooling] | None = None, data: DataSpec = TEXT) -> LSTMAttention:
     torch.manual_seed(0)
-    sizes = {"embedding_size": 8, "hidden_size": 8, "layers": 1, "dropout": 0.0}
+    sizes = {"embedding_size": 8, "embedding_range": 1.7, "hidden_size": 8, "layers": 1, "dropout": 0.0}
     return LSTMAttention(spec=data, recurrent=GRU, pooling=pooling or attention(), **sizes)  # type: ignore[arg-type]
 
 
@@ -65,6 +65,7 @@ def hierarchical(
         word_pooling=words or attention(),
         sentence_pooling=sentences or attention(),
         embedding_size=8,
+        embedding_range=1.7,
         hidden_size=8,
         dropout=0.0,
     )
