@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _BEFORE: dict[str, tuple[str, ...]] = {"train": (), "val": ("train",)}
-"""What a split must not repeat; splits to test on neither train nor val."""
+"""The splits whose items a split must not contain; of test splits: train and val."""
 
 _log = logging.getLogger(__name__)
 

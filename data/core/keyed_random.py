@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 Keys = NDArray[np.uint64]
 
 EVALUATION_SEED = 1582
-"""Of validation and test items: every run, whatever its seed, is tested on the same ones."""
+"""The seed of validation and test items, the same in every run."""
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)

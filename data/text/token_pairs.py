@@ -20,7 +20,7 @@ from data.text.text_files import content_hash, read_lines
 _FILES = ("a.toks", "b.toks", "sim.txt", "id.txt")
 
 _SEED = 1582
-"""Of what is held out: it belongs to the data, whatever the run's seed."""
+"""The seed that chooses what is held out: it belongs to the data, whatever the run's seed."""
 
 _log = logging.getLogger(__name__)
 

@@ -128,7 +128,7 @@ def test_what_cannot_be_drawn_is_said_before_anything_is_printed(tmp_path: Path)
     )
     assert "it has room for 16 captions, not for 17" in _fails("soft", *["dog.png"] * 17, "--plot", plot)
     assert _fails("soft", "signs", "dog.png", "--plot", plot) == (
-        f"cannot draw {plot}: what the models of soft, signs do looks different"
+        f"cannot draw {plot}: the models of soft, signs do not do the same"
     )
     assert not plot.exists()
 

@@ -124,7 +124,7 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
     ),
     (
         {"task__monitor": "val/alignment_entropy", "callbacks__best__monitor": "val/alignment_entropy"},
-        "task.monitor: val/alignment_entropy is not measured: neither high nor low values are better",
+        "task.monitor: val/alignment_entropy has no direction: neither high nor low values are better",
     ),
     (
         {"task__monitor": "val/bleu_tok_lc", "callbacks__best__monitor": "val/bleu_tok_lc"},

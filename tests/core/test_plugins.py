@@ -116,3 +116,11 @@ def test_a_module_of_a_package_whose_code_fails_is_named(code: str, package: str
         locate("their_zoo.scores.Own")
     with pytest.raises(NotAllowed, match="does not exist"):
         locate("their_zoo.no_such_module.Own")
+
+
+def test_a_folder_that_is_no_package_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "loose_zoo" / "conf").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("ZOO_PLUGINS", "loose_zoo")
+    with pytest.raises(PluginError, match=r"loose_zoo/ has no __init__\.py"):
+        import_plugins()

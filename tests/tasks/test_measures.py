@@ -92,7 +92,7 @@ def test_a_metric_that_is_absent_has_no_mode() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("better", "up"), ("role", "main"), ("digits", -1), ("digits", 10)]
+    ("key", "value"), [("better", "up"), ("role", "main"), ("digits", -1), ("digits", 10), ("digits", 2.5)]
 )
 def test_a_measure_that_no_report_could_read_is_refused(key: str, value: object) -> None:
     with pytest.raises(ValueError, match=f"^{key} must be"):

@@ -86,9 +86,7 @@ def require_alike(predictors: "Mapping[str, Predictor]", picture: object) -> Non
         ValueError: they are not of one kind, or cannot be drawn.
     """
     if len({type(predictor) for predictor in predictors.values()}) > 1:
-        raise ValueError(
-            f"cannot draw {picture}: what the models of {', '.join(predictors)} do looks different"
-        )
+        raise ValueError(f"cannot draw {picture}: the models of {', '.join(predictors)} do not do the same")
     name, first = next(iter(predictors.items()))
     if not hasattr(first, "draw"):
         raise ValueError(

@@ -19,7 +19,7 @@ _TRAINER = (
     "use_distributed_sampler",  # which a strategy asks to be false
 )
 _NOT_DATA = ("tokenizer", "seed")
-"""Parts of `data`, however deep: other words, and other items, of which the model may have learned some."""
+"""Settings below `data` that a test may not change, because they change the vocabulary or the split."""
 _ALLOWED = (
     f"decoding=NAME, decoding.*, data.* but no {' or '.join(_NOT_DATA)}, trainer.({'|'.join(_TRAINER)})"
 )

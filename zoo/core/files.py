@@ -80,7 +80,7 @@ def _is_full_disk(error: BaseException | None) -> bool:
 
 
 def partials(folder: Path) -> list[Path]:
-    """What a killed process left half written: files; a folder with such a name is somebody's own."""
+    """Temporary files that a killed process left; folders of such a name are left alone."""
     return sorted(path for path in folder.rglob(f"*{PARTIAL}") if path.is_symlink() or not path.is_dir())
 
 

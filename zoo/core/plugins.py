@@ -76,13 +76,15 @@ def import_plugins() -> None:
             sys.path.append(os.getcwd())
             importlib.invalidate_caches()
         try:
-            importlib.import_module(name)
+            module = importlib.import_module(name)
         except Exception as error:  # whatever its code does
             if isinstance(error, ModuleNotFoundError) and error.name == name:
                 near = similar(name, _within_reach())
                 reason = f"there is no package {name}: install it, or start in the folder that holds {name}/"
                 raise PluginError(name, reason + near) from error
             raise PluginError(name, f"the package {name} cannot be imported: {failure(error)}") from error
+        if getattr(module, "__file__", None) is None:
+            raise PluginError(name, f"the folder {name}/ has no __init__.py, so it is no package")
 
 
 def _within_reach() -> list[str]:

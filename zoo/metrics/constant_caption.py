@@ -1,4 +1,4 @@
-"""What a caption scores that is said of every image: the control that a model must beat."""
+"""The score of one caption that is given to every image: the control that a model must beat."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -42,7 +42,7 @@ def constant_caption(captions: Iterable[str], references: References, *, candida
 
 
 class _SaidOfAll:
-    """CIDEr-D of single captions against all references at once: each n-gram knows who has it."""
+    """CIDEr-D of single captions against all references at once: by an index from n-grams to captions."""
 
     def __init__(self, references: References) -> None:
         self._whole = CiderReferences(references)

@@ -21,9 +21,9 @@ _ENDS_SENTENCE = re.compile(r"[.!?…:]")
 class Coverage(Metric):
     """Of the items of the source that a reference has too, the share that the prediction has.
 
-    What the reference has not (a number written out, a name translated) is asked of nobody. An item that is
-    there several times is asked for as often as both source and reference have it, and repeating it more
-    often earns nothing. Items and hits are summed over the corpus: a sentence weighs as much as it has items.
+    Items that the reference lacks (a number written out, a name translated) do not count. An item that is
+    there several times counts as often as both source and reference have it, and repeating it more often
+    earns nothing. Items and hits are summed over the corpus: a sentence weighs as much as it has items.
     """
 
     is_differentiable = False

@@ -53,8 +53,8 @@ class Measure:
         for name, values in allowed.items():
             if (value := getattr(self, name)) not in values:
                 raise ValueError(f"{name} must be one of {', '.join(map(repr, values))}, got {value!r}")
-        if not 0 <= self.digits <= MOST_DIGITS:
-            raise ValueError(f"digits must be from 0 to {MOST_DIGITS}, got {self.digits}")
+        if type(self.digits) is not int or not 0 <= self.digits <= MOST_DIGITS:
+            raise ValueError(f"digits must be a whole number from 0 to {MOST_DIGITS}, got {self.digits!r}")
         higher = self.metric.higher_is_better
         if higher is not None and self.better != ("max" if higher else "min"):
             raise ValueError(
@@ -166,6 +166,10 @@ def mode_of(metrics: Mapping[str, Measure], logged: str, absent: Mapping[str, st
     if logged in allowed:
         return allowed[logged]
     stage, _, name = logged.partition("/")
-    known = stage == "val" and name in metrics
-    reason = "neither high nor low values are better" if known else "there is no such metric"
-    raise ValueError(f"{logged} is not measured: {absent.get(name, reason)}{unknown(logged, allowed)}")
+    if stage == "val" and name in measured:
+        reason = "has no direction: neither high nor low values are better"
+    elif stage == "test" and name in metrics:
+        reason = "cannot pick a checkpoint: that is done on validation"
+    else:
+        reason = f"is not measured: {absent.get(name, 'there is no such metric')}"
+    raise ValueError(f"{logged} {reason}{unknown(logged, allowed)}")

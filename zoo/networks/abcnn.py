@@ -23,7 +23,7 @@ from zoo.networks.words import word_vectors
 
 
 class Matched(NamedTuple):
-    """What pairs were taken for.
+    """The classes of a batch of pairs, and their attention matrices.
 
     Attributes:
         logits: `(B, C)`, scores of C classes.

@@ -22,7 +22,7 @@ from zoo.networks.words import word_vectors
 
 
 class Classified(NamedTuple):
-    """What texts were taken for.
+    """The classes of a batch of texts, and what attention read.
 
     Attributes:
         logits: `(B, C)`, scores of C classes.

@@ -14,6 +14,7 @@ NOT_SPECIAL = (
         "check=",
         "test=",
         "plugins=",
+        "trainer=cpu",
     ),
 )
 """Beginnings of overrides that change no result, or name folders of a machine."""

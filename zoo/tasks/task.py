@@ -95,6 +95,9 @@ class Task(pl.LightningModule, ABC):
         for name, one in metrics.items():
             if not isinstance(one, Measure):
                 raise TypeError(f"{cls.__name__}.metrics[{name!r}] must be a Measure, got {one!r}")
+        predictor = cls.predictor
+        if predictor is not None and not (isinstance(predictor, type) and issubclass(predictor, Predictor)):
+            raise TypeError(f"{cls.__name__}.predictor must be a Predictor class or None, got {predictor!r}")
         if not any(one.headline for one in metrics.values()):
             raise TypeError(f"{cls.__name__}.metrics must have a Measure with headline=True")
         if not isinstance(getattr(cls, "batch_type", None), type):

@@ -174,8 +174,8 @@ class Throughput(Callback):
         if trainer.world_size > 1 and counted:  # each process counts its own batches
             sums = torch.tensor(counted, device=pl_module.device)
             counted = trainer.strategy.reduce(sums, reduce_op="sum").tolist()
-        amounts = dict(zip(self._window, counted, strict=True))
-        real, positions = amounts.pop("real", 0), amounts.pop("positions", 0)
+        counts = dict(zip(self._window, counted, strict=True))
+        real, positions = counts.pop("real", 0), counts.pop("positions", 0)
         now = time.perf_counter()
         seconds = self._window_seconds + now - self._mark
         self._mark, self.seconds = now, self._earlier_seconds + now - self._began
@@ -185,15 +185,15 @@ class Throughput(Callback):
             "train/peak_memory_bytes": float(self.peak_memory_bytes),
         }
         if seconds > 0:
-            values |= {f"train/{name}_per_second": amount / seconds for name, amount in amounts.items()}
-        if seconds > 0 and amounts and self._peak is not None and self._flops_per_item is not None:
-            flops = self._flops_per_item * next(iter(amounts.values()))
+            values |= {f"train/{name}_per_second": count / seconds for name, count in counts.items()}
+        if seconds > 0 and counts and self._peak is not None and self._flops_per_item is not None:
+            flops = self._flops_per_item * next(iter(counts.values()))
             values["train/mfu"] = flops / seconds / (self._peak * trainer.world_size)
         if positions:
             values["train/real_token_share"] = real / positions
         self._training_seconds += seconds
-        for name, amount in amounts.items():
-            self._totals[name] = self._totals.get(name, 0) + amount
+        for name, count in counts.items():
+            self._totals[name] = self._totals.get(name, 0) + count
         self._window, self._window_seconds = {}, 0.0
         return values
 
