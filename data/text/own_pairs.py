@@ -154,12 +154,12 @@ class OwnPairs(Corpus):
     def _keyed(self, split: str) -> Iterator[tuple[str, Row]]:
         """The rows of a split, after what decides where each is held out; groups have numbers."""
         path, numbers = self._paths[split], dict[str, int]()
-        blank = Blank(f"lacks {self.left}, {self.right} or {self.answer}", "remove or fill them")
+        blank = Blank(f"lacks {', '.join(self._names[:-1])} or {self._names[-1]}", "remove or fill them")
         named_by = "data.corpus.left, right, answer and group"
         for number, (left, right, answer, *group) in read_table(path, self._names, named_by):
             where = f"{path}, line {number}"
             texts = as_text(where, self.left, left), as_text(where, self.right, right)
-            if blank.found(path, number, *texts, str(answer)):
+            if blank.found(path, number, *texts, str(answer), *map(str, group)):
                 continue
             value = self._answer(where, answer)
             if self.group is None:

@@ -9,6 +9,8 @@ from typing import Any
 
 from data.text.text_files import is_encodable, read_json_line, read_lines
 
+csv.field_size_limit(2**31 - 1)  # documents are longer than the module's own limit
+
 ENDINGS = (".csv", ".tsv", ".jsonl")
 """Of files that `read_table` reads, plain or packed as `.gz`."""
 

@@ -245,7 +245,13 @@ class TestLoss:
         assert len(set(twice)) > 2, "equal sentences have samples of their own"
 
     @pytest.mark.parametrize(
-        ("words", "sentences", "count"), [(attention(Hard), Mean, 3), (Mean, attention(Hard), 1)]
+        ("words", "sentences", "count"),
+        [
+            (attention(Hard), Mean, 3),
+            (Mean, attention(Hard), 1),
+            (attention(Hard), attention(), 3),
+            (attention(), attention(Hard), 1),
+        ],
     )
     def test_either_level_may_sample_alone(self, words: Any, sentences: Any, count: int) -> None:
         task = make_task(hierarchical(words, sentences)).train()

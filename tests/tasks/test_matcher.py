@@ -96,7 +96,7 @@ def test_several_models_are_drawn_side_by_side(runs: dict[str, Path], tmp_path: 
 
 @pytest.mark.parametrize(
     "given",
-    ["a text", ["a text"], [("a",)], [("a", "b", "c")], [("a", 3)], [("a", None)], None, [{"a", "b"}]],
+    ["a text", ["a text"], [("a",)], [("a", "b", "c")], [("a", 3)], [("a", None)], None, [{"a": "b"}]],
     ids=repr,
 )
 def test_anything_but_pairs_is_refused(runs: dict[str, Path], given: Any) -> None:

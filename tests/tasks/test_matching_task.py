@@ -79,6 +79,7 @@ def reading(
         reader=reader,
         attention={"score": Additive, "selection": selection},
         embedding_size=size,
+        embedding_range=1.7,
         hidden_size=2 * size,
         dropout=0.0,
     )

@@ -110,9 +110,8 @@ class OwnTexts(Corpus):
         """
         labels = {label for _, _, label in self._rows(self._paths["train"])}
         if len(labels) < 2:
-            raise ValueError(
-                f"{self._paths['train']} has one label, {labels.pop()!r}: there is nothing to learn"
-            )
+            found = f"one label, {labels.pop()!r}" if labels else "no texts"
+            raise ValueError(f"{self._paths['train']} has {found}: there is nothing to learn")
         return with_held_out(self.name, self._paths, self._read, self.held_out)
 
     def _read(self, split: str) -> Iterator[Example]:

@@ -78,19 +78,20 @@ def _weights(reading: Reading) -> Tensor:
 
 def choices_of(classified: Classified, text: Padded | Documents) -> Choices | None:
     """The sampled readings, of a document those of words before those of sentences; None: nothing samples."""
-    readings = readings_of(classified)
-    if not readings or readings[0].attended.log_prob is None:
-        return None
+    of_words = [_choices(reading) for reading in classified.readings if _samples(reading)]
     if not isinstance(text, Documents):
-        return _joined([_choices(reading) for reading in readings])
+        return _joined(of_words) if of_words else None
     levels = []
-    if classified.readings:
-        of_sentences = [_choices(reading) for reading in classified.readings]
-        columns = (torch.cat(column) for column in zip(*of_sentences, strict=True))  # (S, R, ...)
+    if of_words:
+        columns = (torch.cat(column) for column in zip(*of_words, strict=True))  # (S, R, ...)
         levels.append(Choices(*(text.arranged(column).flatten(1, 2) for column in columns)))
-    if classified.over_sentences is not None:
+    if classified.over_sentences is not None and _samples(classified.over_sentences):
         levels.append(_choices(classified.over_sentences))
-    return _joined(levels)
+    return _joined(levels) if levels else None
+
+
+def _samples(reading: Reading) -> bool:
+    return reading.attended.log_prob is not None
 
 
 def _choices(reading: Reading) -> Choices:

@@ -237,7 +237,10 @@ class MatchingTask(Task):
         self._keep_predictions(
             split,
             batch.index,
-            input=[f"{left}\t{right}" for left, right in zip(batch.left_text, batch.right_text, strict=True)],
+            input=[
+                "\t".join(" ".join(text.split()) for text in pair)
+                for pair in zip(batch.left_text, batch.right_text, strict=True)
+            ],
             references=[[text] for text in self._texts(batch.answers)],
             prediction=self._texts(found),
             score=score.tolist(),

@@ -169,7 +169,11 @@ def test_a_blank_file_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "named"),
-    [([("a", "x"), ("b", "x")], "one label, 'x'"), ([*ROWS, ("a", "rare")], "1 different texts of 'rare'")],
+    [
+        ([], "has no texts"),
+        ([("a", "x"), ("b", "x")], "one label, 'x'"),
+        ([*ROWS, ("a", "rare")], "1 different texts of 'rare'"),
+    ],
 )
 def test_too_few_labels_or_texts(tmp_path: Path, rows: list[Example], named: str) -> None:
     with pytest.raises(ValueError, match=named):
