@@ -276,7 +276,7 @@ class TestMaps:
 
 def test_the_toy_is_learned_and_the_right_word_is_looked_at(toy: MatchingData, tmp_path: Path) -> None:
     task = make_task(toy, reading(size=16))
-    quiet_trainer(tmp_path, max_epochs=4, check_val_every_n_epoch=4).fit(task, datamodule=toy)
+    quiet_trainer(tmp_path, max_epochs=6, check_val_every_n_epoch=6).fit(task, datamodule=toy)
     measured = task.trainer.callback_metrics
     assert float(measured["val/accuracy"]) > 0.98
     assert float(measured["val/pointing_accuracy"]) > 0.9
