@@ -62,6 +62,7 @@ NEEDS |= {
     for name in names
 }
 NEEDS["selection/of/captioning_hard"] = CAPTIONS
+NEEDS["selection/of/classification_hard"] = ["model=lstm_attention"]
 NEEDS["model/encoder/resnet"] = [*CAPTIONS, "model.encoder.depth=50"]  # the smaller one
 TEXTS = ("needle", "mr", "subj", "cr", "mpqa", "trec", "sst2", "sst5")
 NEEDS |= {f"data/{name}": ["model=lstm_attention"] for name in TEXTS}
@@ -107,7 +108,10 @@ REACHED_BY = {
         for name in ("debug", "overfit")
     },
     "trainer/again/one_batch": ("trainer=overfit", "trainer/again@callbacks"),
-    "selection/of/captioning_hard": ("selection=hard", "selection/of@selection"),
+    **{
+        f"selection/of/{task}_hard": ("selection=hard", "selection/of@selection")
+        for task in ("captioning", "classification")
+    },
 }
 """Files that another choice brings along, and under which group."""
 EXTRAS = {
