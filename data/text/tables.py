@@ -9,8 +9,6 @@ from typing import Any
 
 from data.text.text_files import is_encodable, read_json_line, read_lines
 
-csv.field_size_limit(2**31 - 1)  # documents are longer than the module's own limit
-
 ENDINGS = (".csv", ".tsv", ".jsonl")
 """Of files that `read_table` reads, plain or packed as `.gz`."""
 
@@ -46,12 +44,24 @@ def _of_table(path: Path, columns: Sequence[str], named_by: str) -> Iterator[tup
     try:
         names = next(rows)
         places = [_place(f"{path}, line 1", name, names, named_by) for name in columns]
-        for row in rows:
+        while (row := _next_row(rows)) is not None:
             if row and len(row) != len(names):
                 raise ValueError(f"{path}, line {rows.line_num}: {len(row)} columns, must be {len(names)}")
             yield rows.line_num, [row[place] if row else "" for place in places]
     except csv.Error as error:
         raise ValueError(f"{path}, line {rows.line_num}: {error}") from error
+
+
+def _next_row(rows: Iterator[list[str]]) -> list[str] | None:
+    """The next row, whose fields may be whole documents; None behind the last.
+
+    Python has one limit for the fields of all its readers; others count on theirs, so it is put back.
+    """
+    limit = csv.field_size_limit(2**31 - 1)
+    try:
+        return next(rows, None)
+    finally:
+        csv.field_size_limit(limit)
 
 
 def _of_json(path: Path, columns: Sequence[str], named_by: str) -> Iterator[tuple[int, list[Any]]]:

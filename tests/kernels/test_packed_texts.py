@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from zoo.kernels import wide_convolution, words
+from zoo.kernels import skip_padding, wide_convolution
 from zoo.kernels.packed_recurrent import PackedReader, Weights, packed_gru, packed_lstm, packing_pays
 
 LENGTHS = torch.tensor([2, 7, 1, 4])
@@ -96,12 +96,12 @@ def test_a_function_of_words_sees_words_alone() -> None:
         seen.append(rows[..., 0].numel())
         return (rows @ weight.T).tanh()
 
-    found = words.of_each_word(function, given, there)
+    found = skip_padding.of_each_word(function, given, there)
     assert seen == [14]
     kept = torch.where(there.unsqueeze(-1), given, 0)
     expected = (kept @ weight.T).tanh()
     torch.testing.assert_close(found, expected)
     torch.testing.assert_close(gradients([found], [given, weight]), gradients([expected], [given, weight]))
     assert torch.autograd.gradgradcheck(
-        lambda rows: words.of_each_word(torch.tanh, rows, there), kept.detach().requires_grad_()
+        lambda rows: skip_padding.of_each_word(torch.tanh, rows, there), kept.detach().requires_grad_()
     )

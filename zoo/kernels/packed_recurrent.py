@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 from torch.autograd.function import Function, once_differentiable
 
+from zoo.kernels.skip_padding import select
 from zoo.kernels.transforms import transformed
-from zoo.kernels.words import select
 
 
 class Weights(NamedTuple):

@@ -14,8 +14,8 @@ from torch import Tensor, nn
 from torch.autograd.function import Function, once_differentiable
 from torch.nn import functional
 
+from zoo.kernels.skip_padding import inverse, select
 from zoo.kernels.transforms import transformed
-from zoo.kernels.words import inverse, select
 
 
 def wide_convolutions(words: Tensor, lengths: Tensor, convolutions: Sequence[nn.Conv1d]) -> list[Tensor]:

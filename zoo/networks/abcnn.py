@@ -19,7 +19,7 @@ from zoo.core.spec import DataSpec, OverlapSpec
 from zoo.kernels import Dropout, Linear
 from zoo.kernels.wide_convolution import wide_convolutions
 from zoo.networks.checks import check_dropouts, check_sizes
-from zoo.networks.words import word_vectors
+from zoo.networks.embedding import word_vectors
 
 
 class Matched(NamedTuple):

@@ -18,11 +18,11 @@ from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.embedding import word_vectors
 from zoo.networks.lstm_attention import Classified
 from zoo.networks.pooling import LearnedQuery, Pooled, Reading
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import AttentionParts, Encoder, Sizes
-from zoo.networks.words import word_vectors
 
 
 class Encoded(NamedTuple):

@@ -14,11 +14,11 @@ from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
 from zoo.kernels.wide_convolution import wide_convolutions
 from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.embedding import word_vectors
 from zoo.networks.lstm_attention import Classified, require_texts
 from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
-from zoo.networks.words import word_vectors
 
 
 class ConvolutionalText(nn.Module):

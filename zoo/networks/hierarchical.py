@@ -14,11 +14,11 @@ from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
 from zoo.kernels.noise import of_parts
 from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.embedding import word_vectors
 from zoo.networks.lstm_attention import Classified, PooledEncoder
 from zoo.networks.pooling import Pooling
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Sizes
-from zoo.networks.words import word_vectors
 
 
 class HierarchicalAttention(nn.Module):

@@ -15,10 +15,10 @@ from zoo.core.batch import Padded, real_positions
 from zoo.core.spec import DataSpec, TextSpec
 from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.embedding import word_vectors
 from zoo.networks.pooling import Pooled, Pooling, Reading
 from zoo.networks.recurrent import RecurrentLayer
 from zoo.networks.seq2seq import Encoder, Sizes
-from zoo.networks.words import word_vectors
 
 
 class Classified(NamedTuple):

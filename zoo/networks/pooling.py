@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from zoo.attention import Attended, Score, Selection
 from zoo.kernels import Linear
-from zoo.kernels.words import of_each_word
+from zoo.kernels.skip_padding import of_each_word
 from zoo.networks.checks import check_sizes
 from zoo.networks.seq2seq import AttentionParts
 

@@ -30,7 +30,7 @@ def require_share(held_out: float) -> None:
 def with_held_out(
     name: str, given: Collection[str], read: Callable[[str], Iterator[Example]], held_out: float
 ) -> dict[str, Iterator[Example]]:
-    """All three splits. Texts that differ in case, punctuation and white space alone stay together.
+    """All three splits. Texts of one label that differ in case, punctuation and blanks alone stay together.
 
     Args:
         name: of the data, for messages.

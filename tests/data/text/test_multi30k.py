@@ -105,8 +105,8 @@ def test_missing_files_are_downloaded_once(
     monkeypatch: pytest.MonkeyPatch,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    publish(monkeypatch, gzip.compress(b"x\ny\n"))
-    asked = net(lambda url: gzip.compress(b"x\ny\n"))
+    publish(monkeypatch, gzip.compress(b"x\ny\n", mtime=0))
+    asked = net(lambda url: gzip.compress(b"x\ny\n", mtime=0))
     with caplog.at_level(logging.INFO, logger="data.core.download"):
         assert len(load(data_dir=tmp_path)["train"]) == 2
     assert len(asked) == len(caplog.messages) == 6
@@ -121,7 +121,7 @@ def test_missing_files_are_downloaded_once(
 def test_a_dead_mirror_or_other_content_leads_to_the_next(
     tmp_path: Path, net: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = gzip.compress(b"x\n")
+    good = gzip.compress(b"x\n", mtime=0)
     publish(monkeypatch, good)
     mirror = data.text.multi30k._URLS[1]
     moved, short, long = b"<html>moved</html>", good[:-1], good + b"more"
@@ -156,7 +156,7 @@ def test_when_nothing_works_the_error_says_what_to_do(tmp_path: Path, net: Calla
 def test_a_download_is_in_place_whole_or_not_at_all(
     tmp_path: Path, net: Callable[..., list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good = gzip.compress(b"x\n")
+    good = gzip.compress(b"x\n", mtime=0)
     publish(monkeypatch, good)
     net(lambda url: good)
 

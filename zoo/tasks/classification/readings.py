@@ -4,17 +4,16 @@ Shapes: B texts or documents, T words, L sentences in the longest document, R ho
 weighs: words, or of a filter of width w the T + w - 1 places where it stands.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from zoo.attention import Attended
 from zoo.core.batch import Documents, Padded
 from zoo.networks.lstm_attention import Classified
 from zoo.networks.pooling import Reading, redundancy_penalty
+from zoo.tasks.sampled_readings import Choices, joined, sampled
 
 
 class Weights(NamedTuple):
@@ -27,22 +26,6 @@ class Weights(NamedTuple):
 
     words: Tensor | None
     sentences: Tensor | None
-
-
-class Choices(NamedTuple):
-    """The N sampled readings of each item.
-
-    Attributes:
-        log_prob: `(B, N)`.
-        entropy: `(B, N)`, of the distributions behind them.
-        queries: `(B, N, D)`, known before the choice.
-        keep_mask: `(B, N)` boolean, True at real readings.
-    """
-
-    log_prob: Tensor
-    entropy: Tensor
-    queries: Tensor
-    keep_mask: Tensor
 
 
 def readings_of(classified: Classified) -> tuple[Reading, ...]:
@@ -78,33 +61,13 @@ def _weights(reading: Reading) -> Tensor:
 
 def choices_of(classified: Classified, text: Padded | Documents) -> Choices | None:
     """The sampled readings, of a document those of words before those of sentences; None: nothing samples."""
-    of_words = [_choices(reading) for reading in classified.readings if _samples(reading)]
-    if not isinstance(text, Documents):
-        return _joined(of_words) if of_words else None
-    levels = []
-    if of_words:
-        columns = (torch.cat(column) for column in zip(*of_words, strict=True))  # (S, R, ...)
-        levels.append(Choices(*(text.arranged(column).flatten(1, 2) for column in columns)))
-    if classified.over_sentences is not None and _samples(classified.over_sentences):
-        levels.append(_choices(classified.over_sentences))
-    return _joined(levels) if levels else None
-
-
-def _samples(reading: Reading) -> bool:
-    return reading.attended.log_prob is not None
-
-
-def _choices(reading: Reading) -> Choices:
-    attended: Attended = reading.attended
-    log_prob, entropy = attended.log_prob, attended.entropy
-    assert log_prob is not None
-    assert entropy is not None  # a selection that samples gives both
-    asked = torch.ones_like(log_prob, dtype=torch.bool) if reading.asked is None else reading.asked
-    return Choices(log_prob, entropy, reading.queries, asked)
-
-
-def _joined(parts: Sequence[Choices]) -> Choices:
-    return Choices(*(torch.cat(column, 1) for column in zip(*parts, strict=True)))
+    levels = sampled(classified.readings)
+    if levels and isinstance(text, Documents):
+        columns = (torch.cat(column) for column in zip(*levels, strict=True))  # (S, R, ...)
+        levels = [Choices(*(text.arranged(column).flatten(1, 2) for column in columns))]
+    if classified.over_sentences is not None:
+        levels += sampled([classified.over_sentences])
+    return joined(levels) if levels else None
 
 
 def redundancy_of(classified: Classified) -> Tensor:

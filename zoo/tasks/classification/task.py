@@ -1,7 +1,7 @@
 """Classification: the network says which class a text, or a document of sentences, belongs to."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, NotRequired, Protocol, TypedDict, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 import torch
@@ -13,7 +13,6 @@ from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric
 from torchmetrics.classification import MulticlassAccuracy, MulticlassCalibrationError, MulticlassF1Score
 
-from zoo.attention import Baseline, Reinforce, Selection
 from zoo.core.batch import Documents, Padded, batches_of_like_length
 from zoo.core.spec import DataSpec
 from zoo.kernels.noise import keyed
@@ -22,11 +21,11 @@ from zoo.networks.lstm_attention import Classified
 from zoo.tasks.classification.batch import ClassificationBatch
 from zoo.tasks.classification.predictor import Classification, Classifier
 from zoo.tasks.classification.reader import Raw, Reader
-from zoo.tasks.classification.readings import Choices, choices_of, redundancy_of, weights_of
+from zoo.tasks.classification.readings import choices_of, redundancy_of, weights_of
 from zoo.tasks.classification.rules import absent_metrics, unused_settings
 from zoo.tasks.classification.scores import ClassificationScores
-from zoo.tasks.policy_gradient import check_reinforce, named_terms
 from zoo.tasks.rules import Configured
+from zoo.tasks.sampled_readings import ReinforceParts, estimator, reinforce_terms
 from zoo.tasks.task import Task
 from zoo.tasks.word_vectors import begin_with_vectors, vectors_fit_network
 
@@ -47,20 +46,6 @@ class ClassificationNetwork(Protocol):
 
     def __call__(self, text: Padded | Documents) -> Classified:
         """Classifies texts `(B, T)`, or B documents."""
-
-
-class ReinforceParts(TypedDict):
-    """How a selection that samples learns.
-
-    Attributes:
-        baseline: completed here with the size of the queries.
-        entropy_weight: of the entropy bonus.
-        weight: of the term in the loss; 1 where it is left out.
-    """
-
-    baseline: Callable[..., Baseline]
-    entropy_weight: float
-    weight: NotRequired[float]
 
 
 class ClassificationTask(Task):
@@ -133,20 +118,14 @@ class ClassificationTask(Task):
             raise ValueError(f"penalty must be at least 0, got {penalty}")
         if train_items < 0:
             raise ValueError(f"train_items must be at least 0, got {train_items}")
-        if reinforce is not None:
-            check_reinforce({"discount": None, **reinforce})
         self.spec, self.classes = spec, spec.label().classes
         if len(self.classes) == 1:
             raise ValueError(f"the data {spec.name} has one class, {self.classes[0]}: nothing can be learned")
         self.network: ClassificationNetwork = network  # type: ignore[assignment]
         self.reader = Reader(spec.text("text"))
         self.penalty, self.train_items = penalty, train_items
-        self.reinforce: Reinforce | None = None
-        choosing = [part for part in network.modules() if isinstance(part, Selection) and part.samples]
-        if choosing and reinforce is not None:
-            baseline = reinforce["baseline"](state_size=choosing[0].query_size)
-            self.reinforce = Reinforce(baseline=baseline, entropy_weight=reinforce["entropy_weight"])
-            self.weight = reinforce.get("weight", 1.0)
+        self.reinforce = estimator(network, reinforce)
+        self.weight = 1.0 if reinforce is None else reinforce.get("weight", 1.0)
 
     def setup(self, stage: str) -> None:
         """See `Task`; a training begins with the data's word vectors, where it has any."""
@@ -165,22 +144,10 @@ class ClassificationTask(Task):
             terms["redundancy"] = redundancy_of(classified)
             loss = loss + self.penalty * terms["redundancy"]
         if self.reinforce is not None and (choices := choices_of(classified, batch.text)) is not None:
-            of_choices = self._reinforce_terms(self.reinforce, choices, reward=-nll.detach())
+            of_choices = reinforce_terms(self.reinforce, choices, reward=-nll.detach())
             loss = loss + self.weight * of_choices.pop("loss")
             terms |= of_choices
         return loss, terms
-
-    @staticmethod
-    def _reinforce_terms(reinforce: Reinforce, choices: Choices, reward: Tensor) -> dict[str, Tensor]:
-        """The terms of REINFORCE by name, of items with these rewards `(B,)`."""
-        terms = reinforce(
-            log_prob=choices.log_prob,
-            reward=reward.unsqueeze(-1).expand_as(choices.log_prob),
-            state=choices.queries,
-            keep_mask=choices.keep_mask,
-            entropy=choices.entropy,
-        )
-        return named_terms(terms._asdict())
 
     # Evaluation
 

@@ -1,13 +1,11 @@
-"""What a network looked at in pairs, for metrics and pictures, and what it chose, for REINFORCE."""
+"""What a network looked at in pairs, for metrics and pictures."""
 
 from typing import Any, NamedTuple
 
-import torch
 from torch import Tensor
 
 from zoo.attention import masked_softmax
 from zoo.core.batch import Padded
-from zoo.networks.pooling import Reading
 
 
 class PairMap(NamedTuple):
@@ -54,37 +52,3 @@ def pair_maps(matched: Any, left: Padded, right: Padded) -> list[PairMap]:
         what = "match of words" if width == 1 else f"match of each {width} words"
         maps.append(PairMap(over_words, of_both, True, True, what))
     return maps
-
-
-class Choices(NamedTuple):
-    """The N sampled readings of each of B pairs.
-
-    Attributes:
-        log_prob: `(B, N)`.
-        entropy: `(B, N)`, of the distributions behind them.
-        queries: `(B, N, D)`, known before the choice.
-        keep_mask: `(B, N)` boolean, True at real readings.
-    """
-
-    log_prob: Tensor
-    entropy: Tensor
-    queries: Tensor
-    keep_mask: Tensor
-
-
-def choices_of(matched: Any) -> Choices | None:
-    """The sampled readings of what a network answered; None where nothing samples."""
-    readings: tuple[Reading, ...] = getattr(matched, "readings", ())
-    parts = [one for one in readings if one.attended.log_prob is not None]
-    if not parts:
-        return None
-    columns = zip(*map(_choices, parts), strict=True)
-    return Choices(*(torch.cat(column, 1) for column in columns))
-
-
-def _choices(reading: Reading) -> Choices:
-    log_prob, entropy = reading.attended.log_prob, reading.attended.entropy
-    assert log_prob is not None
-    assert entropy is not None  # a selection that samples gives both
-    asked = torch.ones_like(log_prob, dtype=torch.bool) if reading.asked is None else reading.asked
-    return Choices(log_prob, entropy, reading.queries, asked)

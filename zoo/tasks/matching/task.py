@@ -1,7 +1,7 @@
 """Matching: the network says how two texts stand to each other."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar, NotRequired, Protocol, TypedDict, cast
+from typing import Any, ClassVar, Protocol, cast
 
 import torch
 import torch.nn.functional as F
@@ -13,7 +13,6 @@ from torchmetrics import MeanMetric
 from torchmetrics.classification import BinaryF1Score, MulticlassAccuracy, MulticlassF1Score
 from torchmetrics.regression import MeanSquaredError, PearsonCorrCoef, SpearmanCorrCoef
 
-from zoo.attention import Baseline, Reinforce, Selection
 from zoo.core.batch import Padded, batches_of_like_length
 from zoo.core.overlap import shared_words
 from zoo.core.spec import DataSpec, DegreeSpec, OverlapSpec
@@ -29,13 +28,13 @@ from zoo.metrics.ranking import (
     of_document_order,
 )
 from zoo.tasks.matching.batch import MatchingBatch
-from zoo.tasks.matching.maps import Choices, choices_of, pair_maps
+from zoo.tasks.matching.maps import pair_maps
 from zoo.tasks.matching.match import DrawnMap, Match
 from zoo.tasks.matching.predictor import Matcher
 from zoo.tasks.matching.rules import absent_metrics, overlap_is_read, unused_settings
 from zoo.tasks.matching.scores import SQUARED_ERROR_ITEMS, MatchingScores, PointingAccuracy
-from zoo.tasks.policy_gradient import check_reinforce, named_terms
 from zoo.tasks.rules import Configured
+from zoo.tasks.sampled_readings import ReinforceParts, estimator, joined, reinforce_terms, sampled
 from zoo.tasks.task import Task
 from zoo.tasks.word_vectors import begin_with_vectors, vectors_fit_network
 
@@ -56,20 +55,6 @@ class MatchingNetwork(Protocol):
 
     def __call__(self, left: Padded, right: Padded, *overlap: Tensor) -> Matched:
         """Matches B pairs; where the data has them, with their counts of shared words `(B, 2)`."""
-
-
-class ReinforceParts(TypedDict):
-    """How a selection that samples learns.
-
-    Attributes:
-        baseline: completed here with the size of the queries.
-        entropy_weight: of the entropy bonus.
-        weight: of the term in the loss; 1 where it is left out.
-    """
-
-    baseline: Callable[..., Baseline]
-    entropy_weight: float
-    weight: NotRequired[float]
 
 
 class MatchingTask(Task):
@@ -146,8 +131,6 @@ class MatchingTask(Task):
         monitor: str,
     ) -> None:
         super().__init__(optimizer=optimizer, scheduler=scheduler, monitor=monitor)
-        if reinforce is not None:
-            check_reinforce({"discount": None, **reinforce})
         self.spec = spec
         degree, overlap = spec.fields.get("degree"), spec.fields.get("overlap")
         self.degree = degree if isinstance(degree, DegreeSpec) else None
@@ -157,12 +140,8 @@ class MatchingTask(Task):
             raise ValueError(f"the data {spec.name} has one class, {self.classes[0]}: nothing can be learned")
         self.network: MatchingNetwork = network
         self.codecs = TextCodec(spec.text("left")), TextCodec(spec.text("right"))
-        self.reinforce: Reinforce | None = None
-        choosing = [part for part in network.modules() if isinstance(part, Selection) and part.samples]
-        if choosing and reinforce is not None:
-            baseline = reinforce["baseline"](state_size=choosing[0].query_size)
-            self.reinforce = Reinforce(baseline=baseline, entropy_weight=reinforce["entropy_weight"])
-            self.weight = reinforce.get("weight", 1.0)
+        self.reinforce = estimator(network, reinforce)
+        self.weight = 1.0 if reinforce is None else reinforce.get("weight", 1.0)
 
     def setup(self, stage: str) -> None:
         """See `Task`; word vectors of the data come into the network."""
@@ -177,8 +156,8 @@ class MatchingTask(Task):
         losses = self._losses(matched.logits, batch.answers)
         loss = losses.mean()
         terms = {"squared_error" if self.degree else "cross_entropy": loss}
-        if self.reinforce is not None and (choices := choices_of(matched)) is not None:
-            of_choices = self._reinforce_terms(self.reinforce, choices, reward=-losses.detach())
+        if self.reinforce is not None and (choices := sampled(getattr(matched, "readings", ()))):
+            of_choices = reinforce_terms(self.reinforce, joined(choices), reward=-losses.detach())
             loss = loss + self.weight * of_choices.pop("loss")
             terms |= of_choices
         return loss, terms
@@ -197,18 +176,6 @@ class MatchingTask(Task):
         assert self.degree is not None
         lowest, highest = self.degree.lowest, self.degree.highest
         return lowest + (highest - lowest) * logits[:, 0].float().sigmoid()
-
-    @staticmethod
-    def _reinforce_terms(reinforce: Reinforce, choices: Choices, reward: Tensor) -> dict[str, Tensor]:
-        """The terms of REINFORCE by name, of pairs with these rewards `(B,)`."""
-        terms = reinforce(
-            log_prob=choices.log_prob,
-            reward=reward.unsqueeze(-1).expand_as(choices.log_prob),
-            state=choices.queries,
-            keep_mask=choices.keep_mask,
-            entropy=choices.entropy,
-        )
-        return named_terms(terms._asdict())
 
     # Evaluation
 

@@ -1,5 +1,6 @@
 """Anyone's own texts: tables, folders, what is held out, and what is wrong with them."""
 
+import csv
 import gzip
 import json
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from data.core.splitting import sentence_key
 from data.text.labelled.folds import Example
 from data.text.labelled.own_texts import OwnTexts
+from data.text.tables import read_table
 
 ROWS = [(f'Text, number {n} "so"', ("good", "bad", "fair")[n % 3]) for n in range(90)]
 
@@ -83,6 +85,15 @@ def test_a_field_of_several_lines(tmp_path: Path) -> None:
         ("one\ntwo, three", "x"),
         ("b", "y"),
     ]
+
+
+def test_a_long_field_leaves_the_limit_of_other_readers_alone(tmp_path: Path) -> None:
+    limit = csv.field_size_limit()
+    path = tmp_path / "long.csv"
+    path.write_text(f'text,label\n"{"word " * 40_000}",a\n')
+    [(_, [text])] = read_table(path, ["text"], "data.corpus.text")
+    assert len(text) == 200_000
+    assert csv.field_size_limit() == limit
 
 
 def test_labels_of_json_may_be_numbers(tmp_path: Path) -> None:
