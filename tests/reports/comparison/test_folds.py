@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compared_runs import edit, make_run
+from PIL import Image
 from scipy import stats
 
 from zoo.reports.comparison import table
@@ -176,3 +177,11 @@ def test_the_page_shows_predictions_of_one_fold(sweep: Path) -> None:
     assert all(item["input"].endswith("of fold 0") for item in samples["items"])
     assert samples["predictions"][0] is not None
     assert samples["predictions"][1] is None
+
+
+def test_pictures_are_of_one_fold(sweep: Path) -> None:
+    for folder in sweep.iterdir():
+        fold = json.loads((folder / "results.json").read_text())["fold"]
+        (folder / "figures").mkdir()
+        Image.new("L", (fold + 1, 1)).save(folder / "figures" / "texts_test.png")
+    assert [one["width"] for one in page_data(compare(sweep))["pictures"]["texts"]] == [1, 1]
