@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -180,8 +181,10 @@ def test_the_page_shows_predictions_of_one_fold(sweep: Path) -> None:
 
 
 def test_pictures_are_of_one_fold(sweep: Path) -> None:
+    """The second score was not run on the first fold, whose pictures the baseline has."""
+    shutil.rmtree(sweep / "2_9")
     for folder in sweep.iterdir():
-        fold = json.loads((folder / "results.json").read_text())["fold"]
         (folder / "figures").mkdir()
-        Image.new("L", (fold + 1, 1)).save(folder / "figures" / "texts_test.png")
-    assert [one["width"] for one in page_data(compare(sweep))["pictures"]["texts"]] == [1, 1]
+        Image.new("L", (7, 5)).save(folder / "figures" / "texts_test.png")
+    shown = page_data(compare(sweep))["pictures"]["texts"]
+    assert [one is not None for one in shown] == [True, False]
