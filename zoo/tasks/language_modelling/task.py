@@ -105,17 +105,22 @@ class LanguageModelling(Task):
         """Reads windows; where the network carries a state, from where the windows before ended."""
         if not self.network.carries:
             return self.network(batch.tokens)
-        state, rows = self._states.get(part), len(batch.tokens)
-        leaves, shape = tree_flatten(state)
-        if isinstance(state, list):  # from a checkpoint: what it is like, the network knows
-            shape = tree_flatten(self.network.init_state(1))[1]
-        state = None
-        if leaves and len(leaves[0]) >= rows:
-            held = (leaf[:rows].to(batch.tokens.device) for leaf in leaves)
-            state = begun_anew(tree_unflatten(held, shape), batch.carried)
-        read = self.network(batch.tokens, state)
+        read = self.network(batch.tokens, self._state_before(part, batch))
         self._states[part] = tree_map(Tensor.detach, read.state)
         return read
+
+    def _state_before(self, part: str, batch: TextBatch) -> Any:
+        """The state in which windows begin; None where all begin anew."""
+        held, rows = self._states.get(part), len(batch.tokens)
+        if held is None:
+            return None
+        leaves, shape = tree_flatten(held)
+        if len(leaves[0]) < rows:  # the end of the text was narrower, and now it begins anew
+            return None
+        if isinstance(held, list):  # from a checkpoint: how it is nested, the network knows
+            shape = tree_flatten(self.network.init_state(1))[1]
+        own = [leaf[:rows].to(batch.tokens.device) for leaf in leaves]
+        return begun_anew(tree_unflatten(own, shape), batch.carried)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Adds the states of training windows as plain lists."""
