@@ -100,9 +100,10 @@ class HubTexts(Corpus):
         """
         tables = self._tables()
         for split in self._splits.values():
-            _require(f"{self._where()}", "split", split, list(map(str, tables)))
+            require_there(f"{self._where()}", "split", split, list(map(str, tables)))
+            where = f"split {split} of {self._where()}"
             for column in (self.text, self.label):
-                _require(f"split {split} of {self._where()}", "column", column, tables[split].column_names)
+                require_there(where, "column", column, tables[split].column_names)
         return with_held_out(
             self.name,
             self._splits,
@@ -160,7 +161,18 @@ def _named(feature: Any, value: Any) -> str:
     return str(feature.int2str(value)) if value >= 0 else ""
 
 
-def _require(where: str, what: str, name: str, there: list[str]) -> None:
+def require_there(where: str, what: str, name: str, there: list[str]) -> None:
+    """Refuses a name that is not there.
+
+    Args:
+        where: what lacks it.
+        what: what it is, such as `column`.
+        name: the name.
+        there: those that are there.
+
+    Raises:
+        ValueError: names the nearest one and all that are there.
+    """
     if name not in there:
         near = get_close_matches(name, there, n=1)
         meant = f" (did you mean {near[0]!r}?)" if near else ""
