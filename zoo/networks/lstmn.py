@@ -74,9 +74,11 @@ class LSTMN(Recurrent):
         for parameter in self.parameters():
             nn.init.uniform_(parameter, -(hidden_size**-0.5), hidden_size**-0.5)
 
-    def read(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
-        """See `Recurrent`."""
-        outputs, new, _ = self._run(inputs, state)
+    def read(
+        self, inputs: Tensor, state: State | None = None, added: Tensor | None = None
+    ) -> tuple[Tensor, State]:
+        """See `Recurrent`; `added (N, T, H)` joins the cells of these steps, for deep fusion (section 4)."""
+        outputs, new, _ = self._run(inputs, state, added)
         return outputs, new
 
     def step(self, inputs: Tensor, state: State) -> State:
@@ -107,7 +109,9 @@ class LSTMN(Recurrent):
             rows.append(nn.functional.pad(newest, (before, steps - step)))
         return torch.stack(rows, 1)
 
-    def _run(self, inputs: Tensor, state: State | None) -> tuple[Tensor, State, list[Tensor]]:
+    def _run(
+        self, inputs: Tensor, state: State | None, added: Tensor | None = None
+    ) -> tuple[Tensor, State, list[Tensor]]:
         """Outputs `(N, T, H)`, the state behind them, and each step's weights `(N, 1, M)`."""
         size = self.hidden_size
         queries = self.query_of_input(inputs).unbind(1)
@@ -118,13 +122,14 @@ class LSTMN(Recurrent):
         # One product of h~_t serves the gates of this step and the query of the next.
         of_read = torch.cat([self.gates_of_read.weight, self.query_of_read.weight])
         asked, outputs, seen = self.query_of_read(read), [], []
-        for of_input, gate in zip(queries, gates, strict=True):
+        for step, (of_input, gate) in enumerate(zip(queries, gates, strict=True)):
             attended = self.attention((of_input + asked).unsqueeze(1), memory)
             read, cell = attended.context[:, 0].chunk(2, -1)
             from_read, asked = linear(read, of_read).split((4 * size, size), -1)
             opened, new = (gate + from_read).split((3 * size, size), -1)
             add, keep, show = opened.sigmoid().chunk(3, -1)
             cell = torch.addcmul(keep * cell, add, new.tanh())
+            cell = cell if added is None else cell + added[:, step]
             hidden = show * cell.tanh()
             entry = torch.cat([hidden, cell], -1).unsqueeze(1)
             memory = self._newest(self.attention.extend(memory, hidden.unsqueeze(1), entry))
