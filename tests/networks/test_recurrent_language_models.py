@@ -212,6 +212,11 @@ def test_what_cannot_read_a_moving_past_is_refused(attention: dict[str, Callable
         LSTMN(input_size=4, hidden_size=4, attention=attention, tape=3)
 
 
+def test_a_tape_of_running_text_has_a_limit() -> None:
+    with pytest.raises(ValueError, match="recurrent.tape=null"):
+        build(recurrent=partial(LSTMN, attention=SOFT_ADDITIVE))
+
+
 def test_gumbel_reads_one_state() -> None:
     attention = {"score": Dot, "selection": GumbelHard}
     network = build(memory=partial(PastAttention, attention=attention, length=3)).eval()

@@ -52,7 +52,8 @@ class LSTMLanguageModel(nn.Module):
         tie_embeddings: embeddings and output share one matrix; features of another size than E are projected.
 
     Raises:
-        ValueError: a size is below 1, the dropout is not in [0, 1), or the memory cannot read a past.
+        ValueError: a size is below 1, the dropout is not in [0, 1), the memory cannot read a past, or the
+            tape of an LSTMN has no limit.
     """
 
     carries = True
@@ -82,6 +83,10 @@ class LSTMLanguageModel(nn.Module):
             layers=layers,
             dropout=dropout,
         )
+        if any(isinstance(layer, LSTMN) and layer.tape is None for layer in self.stack.layers):
+            raise ValueError(
+                "recurrent.tape=null remembers every state, and running text has no end: give a number"
+            )
         self.memory = None if memory is None else memory(size=hidden_size)
         self.dropout = Dropout(dropout)
         self.project: nn.Module = nn.Identity()
