@@ -17,12 +17,14 @@ from data.text.running.vocabulary import EveryCharacter
 from zoo.attention import ScaledDot
 from zoo.core.spec import DataSpec
 from zoo.core.text import TextCodec, text_spec
-from zoo.decoding import Sample, Step
+from zoo.decoding import Greedy, Sample, Step
 from zoo.networks.gpt import Gpt
 from zoo.networks.language_model import Modelled, step_by_window
 from zoo.networks.positions import Learned
 from zoo.tasks.language_modelling.batch import TextBatch
+from zoo.tasks.language_modelling.figures import LanguageFigures
 from zoo.tasks.language_modelling.predictor import TextGenerator
+from zoo.tasks.language_modelling.sample_table import SampleTable
 from zoo.tasks.language_modelling.scores import LOSS_ITEMS, kind_of_tokens
 from zoo.tasks.language_modelling.task import LanguageModelling
 
@@ -286,3 +288,56 @@ class TestUse:
                 predictor.predict(["abc"], **options)  # type: ignore[arg-type]
         with pytest.raises(ValueError, match="token"):
             predictor.predict([""])
+
+
+class TestShown:
+    def test_texts_are_continued_at_a_validation(self, tmp_path: Path) -> None:
+        data = text_data(tmp_path)
+        task = make_task(gpt(data.spec), data.spec, decoding=Greedy())
+        table = SampleTable(folder=tmp_path, texts=2, length=6)
+        trainer = quiet_trainer(tmp_path, max_steps=2, callbacks=[table])
+        trainer.fit(task, datamodule=data)
+        items = table.items(task.eval(), 2)
+        assert len(items) == 2
+        windows = [item["input"] for item in task.predictions["val"]]
+        for item in items:
+            assert any(window.startswith(item["input"]) for window in windows)
+            assert item["input"] + item["references"][0] in windows
+            whole = predictor_of(task).predict([item["input"]], temperature=0, length=6)[0][0]
+            assert item["prediction"] == whole.text
+        shown = (tmp_path / "samples.txt").read_text()
+        assert shown.count("prediction") == 2 * shown.count("step ")
+        with pytest.raises(ValueError, match="length must be at least 2"):
+            SampleTable(folder=tmp_path, length=1)
+
+    def test_a_line_break_of_a_text_breaks_no_line(self, tmp_path: Path) -> None:
+        class Lines(SampleTable):
+            def items(self, task: Any, number: int) -> list[dict[str, Any]]:
+                return [{"input": "a\nb", "references": ["c\n"], "prediction": "\n"}]
+
+        data = text_data(tmp_path)
+        trainer = quiet_trainer(tmp_path, max_steps=2, callbacks=[Lines(folder=tmp_path)])
+        trainer.fit(make_task(gpt(data.spec), data.spec), datamodule=data)
+        lines = (tmp_path / "samples.txt").read_text().splitlines()
+        assert [line.split(maxsplit=1)[1] for line in lines[1:4]] == [r"a\nb", r"c\n", r"\n"]
+
+    @pytest.mark.parametrize("network", [None, Counting])
+    def test_figures(self, tmp_path: Path, network: type[nn.Module] | None) -> None:
+        data = text_data(tmp_path, shuffled=False)
+        made = network(data.spec) if network else gpt(data.spec)  # type: ignore[call-arg]
+        task = make_task(made, data.spec)
+        figures = LanguageFigures(folder=tmp_path, every_n_validations=1)
+        trainer = quiet_trainer(tmp_path, max_steps=2, callbacks=[figures])
+        trainer.fit(task, datamodule=data)
+        found = {path.name.partition("_step")[0] for path in (tmp_path / "figures").iterdir()}
+        assert found == ({"loss_by_position"} if network else {"loss_by_position", "heads_text1"})
+
+    def test_heads_of_a_text_are_drawn(self, tmp_path: Path) -> None:
+        data = spec()
+        one, two = (predictor_of(make_task(gpt(data, layers=layers), data)) for layers in (1, 2))
+        paths = TextGenerator.draw({"one": one, "two": two}, "abcab", tmp_path / "a.png")
+        assert [path.name for path in paths] == ["a.png", "a_two_heads.png"]
+        assert all(path.stat().st_size for path in paths)
+        recurrent = predictor_of(make_task(Counting(data), data))
+        with pytest.raises(ValueError, match="has no attention"):
+            TextGenerator.draw({"sums": recurrent}, "abc", tmp_path / "a.png")
