@@ -64,7 +64,8 @@ class LSTMN(Recurrent):
         check_sizes(tape=tape)
         self.tape = tape
         parts = AttentionParts(**attention)  # type: ignore[arg-type]  # the config check knows the types
-        self.attention = parts.build(query_size=hidden_size, key_size=hidden_size)
+        # A score that counts positions is refused below; a length lets it be built until then.
+        self.attention = parts.build(query_size=hidden_size, key_size=hidden_size, longest=tape or 1)
         for part in (self.attention.score, self.attention.selection):
             refuse_unfit(part)
         self.gates_of_input = Linear(input_size, 4 * hidden_size)
