@@ -91,6 +91,8 @@ NEEDS |= {
     f"data/tokenizer/{name}": ["model=gpt", "data=wikitext2"]
     for name in ("every_character", "words_and_lines", "byte_bpe")
 }
+NEEDS |= {f"model/memory/{name}": ["model=lstm_language_model"] for name in ("none", "window", "all")}
+NEEDS["model/recurrent/lstmn"] = ["model=lstm_attention"]
 CLASSIFIERS = {
     "lstm_attention": ("last", "mean", "max", "attention"),
     "convolutional_text": ("mean", "max", "attention"),
@@ -113,6 +115,7 @@ NEEDS["model/query/other_text"] = [
     "model/recurrent=gru",
 ]
 REACHED_BY = {
+    "data/reading/in_order": ("model=lstm_language_model", "data/reading@data"),
     **{
         f"trainer/limits/{name}": (f"trainer={name}", "trainer/limits@trainer")
         for name in ("debug", "overfit")
@@ -215,6 +218,8 @@ def parts() -> dict[str, dict[str, Any]]:
         for group in ("attention", "selection", "model/decoder")
     }
     lines["model/decoder"]["transformer"] = ["model=transformer"]
+    lines["model/decoder"]["lstmn"] = ["model=lstmn"]
+    lines["model/decoder"]["past"] = ["model=lstm_language_model", "model/memory=window"]
     lines["model/decoder"] |= {
         "lstm_attention": ["model=lstm_attention"],
         "lstm_attention_last_state": ["model=lstm_attention", "model/query=last_state"],
@@ -252,7 +257,16 @@ OF_TEXTS = (
     "convolutional_text",
     "convolutional_text_asked",
 )
-REFUSED: dict[tuple[str, str, str], str] = {}
+OF_PAST = ("lstmn", "past")
+REFUSED: dict[tuple[str, str, str], str] = {
+    **{(name, "location", "soft"): "counts positions" for name in OF_PAST},
+    **{(name, "additive", "hard"): "samples" for name in OF_PAST},
+    **{
+        (name, "additive", f"local_{kind}"): "counts positions"
+        for name in OF_PAST
+        for kind in ("monotonic", "predictive")
+    },
+}
 """Cells that the check refuses, and a part of the reason."""
 
 CELLS = [
@@ -261,6 +275,8 @@ CELLS = [
     *product(["caption_attentive", "caption_transformer"], options("attention"), ["soft"]),
     *product(["caption_attentive", "caption_transformer"], ["additive"], options("selection")),
     ("caption_none", "additive", "soft"),
+    *product(OF_PAST, options("attention"), ["soft"]),
+    *product(OF_PAST, ["additive"], [name for name in options("selection") if name != "soft"]),
     *product(OF_TEXTS, options("attention"), ["soft"]),
     *product(OF_TEXTS, ["additive"], options("selection")),
     *product(

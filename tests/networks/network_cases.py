@@ -22,8 +22,10 @@ from zoo.attention import (
 )
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec, TextSpec
+from zoo.networks.deep_fusion import DeepFusionDecoder
+from zoo.networks.lstmn import LSTMN
 from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
-from zoo.networks.recurrent import GRU, LSTM, Recurrent
+from zoo.networks.recurrent import GRU, LSTM, RecurrentLayer
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
 from zoo.networks.transformer import Transformer
 
@@ -55,8 +57,33 @@ DECODERS: dict[str, Callable[..., nn.Module]] = {
 }
 
 
+OWN = {"score": Additive, "selection": Soft}
+FUSED: dict[str, tuple[str, RecurrentLayer]] = {
+    "shallow-bahdanau": ("bahdanau", partial(LSTMN, attention=OWN, tape=3)),
+    "shallow-luong": ("luong", partial(LSTMN, attention=OWN)),
+    "deep": ("deep", GRU),
+    "deep-tape": ("deep-tape", partial(LSTMN, attention=OWN)),
+    "deep-local-m": ("deep-local-m", LSTM),
+}
+"""Decoders of LSTMN, and what their encoders are made of."""
+DECODERS |= {
+    "deep": partial(DeepFusionDecoder, attention=OWN, own=OWN),
+    "deep-tape": partial(
+        DeepFusionDecoder,
+        attention={"score": General, "selection": Soft},
+        own={"score": Dot, "selection": Soft},
+        tape=2,
+    ),
+    "deep-local-m": partial(
+        DeepFusionDecoder,
+        attention={"score": General, "selection": partial(LocalMonotonic, window=2)},
+        own=OWN,
+    ),
+}
+
+
 def build(
-    decoder: str = "bahdanau", recurrent: type[Recurrent] = GRU, spec: DataSpec = SPEC, **changes: object
+    decoder: str = "bahdanau", recurrent: RecurrentLayer = GRU, spec: DataSpec = SPEC, **changes: object
 ) -> Seq2Seq:
     torch.manual_seed(0)
     sizes: dict[str, object] = {"embedding_size": 6, "hidden_size": 8, "layers": 2, "dropout": 0.0}
@@ -118,7 +145,9 @@ NETWORKS: dict[str, Callable[..., Seq2Seq | Transformer]] = {
         f"{decoder}-{recurrent.__name__}": partial(build, decoder, recurrent)
         for decoder in DECODERS
         for recurrent in (GRU, LSTM)
+        if not decoder.startswith("deep")
     },
+    **{f"lstmn-{name}": partial(build, *parts) for name, parts in FUSED.items()},
     **{
         f"transformer-{name}": partial(build_transformer, **changes) for name, changes in TRANSFORMERS.items()
     },

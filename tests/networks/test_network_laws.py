@@ -127,6 +127,7 @@ QUICK = (
     "bahdanau-GRU",
     "luong-LSTM",
     "luong-local-p-GRU",
+    "lstmn-deep",
     "transformer-post-norm",
     "transformer-window",
 )

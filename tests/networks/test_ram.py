@@ -7,10 +7,20 @@ import pytest
 import torch
 from torch import Tensor
 
-from zoo.attention import CenterPolicy, GlimpseSensor, LearnedPolicy, LocationPolicy, Look, RandomPolicy
+from zoo.attention import (
+    Additive,
+    CenterPolicy,
+    GlimpseSensor,
+    LearnedPolicy,
+    LocationPolicy,
+    Look,
+    RandomPolicy,
+    Soft,
+)
 from zoo.attention.glimpse import ImageMemory
 from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
 from zoo.networks.image_classifiers import Convolutional, FullyConnected
+from zoo.networks.lstmn import LSTMN
 from zoo.networks.ram import Glimpsed, RecurrentAttentionModel
 from zoo.networks.recurrent import GRU, LSTM, Rectified, RecurrentLayer, State
 
@@ -143,6 +153,16 @@ def test_controls_of_the_policy_have_no_parameters(policy: Callable[..., Locatio
     else:
         assert locations.std() == pytest.approx(3**-0.5, abs=0.05)
     assert all(glimpsed.look.log_prob is None for glimpsed in recognised.glimpses)
+
+
+def test_a_core_with_a_tape_reads_what_it_knew_before() -> None:
+    """An LSTMN in one pass over what the steps were fed."""
+    network = make(recurrent=partial(LSTMN, attention={"score": Additive, "selection": Soft})).double()
+    fed: list[Tensor] = []
+    network.glimpse_network.register_forward_hook(lambda _module, _inputs, output: fed.append(output))
+    recognised = network.recognise(images(2).double())
+    known = torch.stack([glimpsed.hidden[:, 0] for glimpsed in recognised.glimpses], 1)
+    torch.testing.assert_close(known, network.core(torch.stack(fed, 1)))
 
 
 def test_the_agent_sees_what_the_world_shows_at_that_moment() -> None:

@@ -162,7 +162,7 @@ class RecurrentAttentionModel(nn.Module):
         images = observe()
         memory = self.sensor.prepare(images)
         nothing = images.new_zeros(len(images), episodes, self.hidden_size)
-        state: State = (nothing,) * self.core.parts
+        state: State = self.core.empty(nothing)
         for step in range(steps):
             if step and (now := observe()) is not images:
                 images, memory = now, self.sensor.prepare(now)

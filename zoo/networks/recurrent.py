@@ -3,7 +3,8 @@
 A sequence in one call is several times faster on a CPU than a loop of steps, but decoders that feed their
 context back need the steps.
 
-A state is a tuple of tensors whose first is the layer's output: `(h,)`, or `(h, c)` for an LSTM.
+A state is a tuple of tensors whose first is the layer's output: `(h,)`, or `(h, c)` for an LSTM. Where a
+docstring gives a state's size as `hidden_size`, a layer that keeps a tape has tensors of more axes there.
 """
 
 from abc import ABC, abstractmethod
@@ -32,7 +33,7 @@ class Recurrent(nn.Module, ABC):
 
     packed: ClassVar[PackedReader | None] = None
 
-    parts: int  # tensors in a state
+    parts: int  # vectors that a state begins with
     layer: nn.RNNBase
 
     def __init__(self, *, input_size: int, hidden_size: int) -> None:
@@ -40,17 +41,29 @@ class Recurrent(nn.Module, ABC):
         self.hidden_size = hidden_size
 
     @abstractmethod
-    def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
-        """The outputs `(B, T, hidden_size)` of inputs `(B, T, input_size)`.
+    def read(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
+        """The outputs `(B, T, hidden_size)` of inputs `(B, T, input_size)`, and the state behind the last.
 
         Args:
             inputs: the sequence.
             state: tensors `(B, hidden_size)` to start from; None: zeros.
         """
 
+    def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
+        """The outputs alone; see `read`."""
+        return self.read(inputs, state)[0]
+
     @abstractmethod
     def step(self, inputs: Tensor, state: State) -> State:
         """Advances `(N, hidden_size)` states by inputs `(N, input_size)`."""
+
+    def begun(self, vectors: State) -> State:
+        """The state that begins with `parts` vectors `(*lead, hidden_size)`."""
+        return vectors
+
+    def empty(self, like: Tensor) -> State:
+        """The state before anything was read: zeros of the lead, type and device of `like (*lead, _)`."""
+        return tuple(like.new_zeros(*like.shape[:-1], self.hidden_size) for _ in range(self.parts))
 
     @property
     def weights(self) -> Weights:
@@ -68,10 +81,10 @@ class GRU(Recurrent):
         super().__init__(input_size=input_size, hidden_size=hidden_size)
         self.layer = nn.GRU(input_size, hidden_size, batch_first=True)
 
-    def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
+    def read(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """See `Recurrent`."""
-        outputs: Tensor = self.layer(inputs, None if state is None else state[0][None])[0]
-        return outputs
+        outputs, last = self.layer(inputs, None if state is None else state[0][None])
+        return outputs, (last[0],)
 
     def step(self, inputs: Tensor, state: State) -> State:
         """See `Recurrent`."""
@@ -88,11 +101,11 @@ class LSTM(Recurrent):
         super().__init__(input_size=input_size, hidden_size=hidden_size)
         self.layer = nn.LSTM(input_size, hidden_size, batch_first=True)
 
-    def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
+    def read(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """See `Recurrent`."""
         start = None if state is None else (state[0][None], state[1][None])
-        outputs: Tensor = self.layer(inputs, start)[0]
-        return outputs
+        outputs, (hidden, cell) = self.layer(inputs, start)
+        return outputs, (hidden[0], cell[0])
 
     def step(self, inputs: Tensor, state: State) -> State:
         """See `Recurrent`."""
@@ -119,10 +132,10 @@ class Rectified(Recurrent):
         for bias in biases:
             nn.init.zeros_(bias)
 
-    def forward(self, inputs: Tensor, state: State | None = None) -> Tensor:
+    def read(self, inputs: Tensor, state: State | None = None) -> tuple[Tensor, State]:
         """See `Recurrent`."""
-        outputs: Tensor = self.layer(inputs, None if state is None else state[0][None])[0]
-        return outputs
+        outputs, last = self.layer(inputs, None if state is None else state[0][None])
+        return outputs, (last[0],)
 
     def step(self, inputs: Tensor, state: State) -> State:
         """See `Recurrent`."""
@@ -157,9 +170,23 @@ class RecurrentStack(nn.Module):
 
     def forward(self, inputs: Tensor, states: tuple[State, ...]) -> Tensor:
         """Runs `(B, T, input_size)` from states of `(B, 1, hidden_size)` tensors to `(B, T, hidden_size)`."""
-        for number, (layer, state) in enumerate(zip(self.layers, states, strict=True)):
-            inputs = layer(self.dropout(inputs) if number else inputs, tuple(part[:, 0] for part in state))
-        return inputs
+        return self.read(inputs, tuple(tuple(part[:, 0] for part in state) for state in states))[0]
+
+    def read(
+        self, inputs: Tensor, states: tuple[State, ...] | None = None
+    ) -> tuple[Tensor, tuple[State, ...]]:
+        """Runs `(B, T, input_size)` from states of `(B, hidden_size)` tensors; None: zeros.
+
+        Returns:
+            Outputs `(B, T, hidden_size)` of the top layer, and every layer's state behind the last input.
+        """
+        read = []
+        for number, part in enumerate(self.layers):
+            layer = cast(Recurrent, part)
+            state = None if states is None else states[number]
+            inputs, last = layer.read(self.dropout(inputs) if number else inputs, state)
+            read.append(last)
+        return inputs, tuple(read)
 
     def step(self, inputs: Tensor, states: tuple[State, ...]) -> tuple[State, ...]:
         """Advances states of `(B, W, hidden_size)` tensors by inputs `(B, W, input_size)`."""
@@ -171,3 +198,12 @@ class RecurrentStack(nn.Module):
             advanced.append(tuple(part.unflatten(0, shape) for part in new))
             inputs = new[0]
         return tuple(advanced)
+
+    def begun(self, vectors: Tensor) -> tuple[State, ...]:
+        """The states that begin with vectors `(B, layers, parts, hidden_size)`, of tensors `(B, 1, ...)`."""
+        of_layers = zip(self.layers, vectors.unsqueeze(3).unbind(1), strict=True)
+        return tuple(cast(Recurrent, layer).begun(tuple(first.unbind(1))) for layer, first in of_layers)
+
+    def empty(self, like: Tensor) -> tuple[State, ...]:
+        """The states before anything was read; see `Recurrent.empty`."""
+        return tuple(cast(Recurrent, layer).empty(like) for layer in self.layers)

@@ -198,8 +198,8 @@ class Decoder(nn.Module, ABC):
         The paper uses only the backward half of `h`; both halves work for Luong's decoder as well.
         """
         start = self.bridge(source.summary).tanh()
-        start = start.unflatten(-1, (-1, self.stack.parts, 1, self.stack.hidden_size))
-        return DecoderState(tuple(tuple(layer.unbind(1)) for layer in start.unbind(1)))
+        vectors = start.unflatten(-1, (-1, self.stack.parts, self.stack.hidden_size))
+        return DecoderState(self.stack.begun(vectors))
 
     @abstractmethod
     def step(self, embedded: Tensor, state: DecoderState, source: Source) -> Stepped:
