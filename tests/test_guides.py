@@ -8,6 +8,7 @@ import pytest
 
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
+from zoo.config.rules import data_is_what_the_task_takes
 from zoo.runs.frozen import Config
 
 PROJECT = Path(__file__).parents[1]
@@ -70,3 +71,12 @@ def test_a_recipe_for_ones_own_text_is_picked_by_a_metric_that_moves(conf: Path)
         config = _composed(conf, *words)
         assert config["task"]["monitor"] == "val/chrf", line
         assert config["callbacks"]["best"]["_target_"] == "zoo.training.callbacks.BestCheckpoint"
+
+
+def test_commands_for_ones_own_data_name_a_model_that_takes_it() -> None:
+    guide = (PROJECT / "docs" / "own-data.md").read_text(encoding="utf-8").replace("\\\n", "")
+    lines = [line for line in re.findall(r"python train\.py (.*)", guide) if "my_corpus" not in line]
+    assert len(lines) >= 10
+    for line in lines:
+        config = _composed(PROJECT / "conf", *line.split())
+        assert not list(data_is_what_the_task_takes(config, line.split())), line

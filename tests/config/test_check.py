@@ -459,6 +459,12 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
             ["model=seq2seq", "data=digits"],
             f"data: has {IMAGES}, but TranslationTask takes {TEXT}; take another data=, or another model=",
         ),
+        (
+            ["data=image_captions", "data.captions.train=a.jsonl"],
+            "another model= and task=, such as model=show_attend_tell",
+        ),
+        (["data=catch"], "another model= and task=, such as task=tracking"),
+        (["model=ram", "data=dates"], "such as model=seq2seq or model=transformer"),
         (["model=ram", "attention=dot"], "attention: attention=dot changes nothing: the model has no att"),
         (["model=ram", "selection=soft"], "selection: selection=soft changes nothing: the model has no att"),
         (["model=ram", "decoding=greedy"], "decoding: decoding=greedy changes nothing: the task writes no"),

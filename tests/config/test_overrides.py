@@ -49,6 +49,8 @@ def said(*line: str, multirun: bool = False) -> str:
         ("~model", "a run cannot do without; choose with model=NAME; allowed: abcnn1, abcnn2, "),
         ("~seed", "a run cannot do without"),
         ("lr=0.1", "there is no lr; did you mean optimizer.lr? allowed: attention, "),
+        ("epochs=9", "there is no epochs; did you mean trainer.max_epochs? allowed: attention, "),
+        ("batch_size=9", "there is no batch_size; did you mean data.batch_tokens? allowed: attention, "),
         ("batch_tokns=9", "there is no batch_tokns; did you mean data.batch_tokens? allowed: "),
         ("decoder.attention=9", "there is no decoder; did you mean model.decoder.attention? allowed: "),
         ("modl.layers=3", "there is no modl; did you mean model.layers? allowed: "),

@@ -2,6 +2,7 @@
 
 import csv
 import re
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from small_run import SPEC, config
 from zoo.core.lock import RunLock
 from zoo.core.metrics_csv import rewind
 from zoo.core.problems import ConfigError
+from zoo.core.reading import read_yaml
 from zoo.runs.clean import dispensable, runs_below
 from zoo.runs.copying import copy_run
 from zoo.runs.frozen import thaw
@@ -194,9 +196,11 @@ def test_metrics_go_back_to_where_they_were(tmp_path: Path) -> None:
 
 
 def test_a_copy_waits_in_a_new_folder(folder: Path) -> None:
+    there = folder.parent / "runs" / "day" / folder.name
+    folder = Path(shutil.copytree(folder, there))
     path = copy_run(folder)
     assert path.read_text() == (folder / "config.yaml").read_text()
-    assert path.parents[2] == folder.parent / "runs"
+    assert path.parents[2] == folder.parents[1]
     status = StatusFile(path.parent).read()
     assert (status.state, status.overrides) == (State.QUEUED, ["seed=1"])
     with pytest.raises(ValueError, match=r"config\.yaml does not exist"):
@@ -204,6 +208,17 @@ def test_a_copy_waits_in_a_new_folder(folder: Path) -> None:
     (folder / "config.yaml").write_text("a: [1")
     with pytest.raises(ValueError, match="is not the configuration of a run"):
         copy_run(folder)
+
+
+def test_what_is_made_of_a_moved_run_lies_beside_it(folder: Path, tmp_path: Path) -> None:
+    """Not in the checkout that it came from, which may be anybody's."""
+    sweep = tmp_path / "elsewhere" / "sweep"
+    run = Path(shutil.copytree(folder, sweep / folder.name))
+    assert copy_run(run).parents[1] == sweep
+    (sweep / "sweep.json").write_text("{}")
+    path = copy_run(run)
+    assert path.parents[1] == tmp_path / "elsewhere"
+    assert read_yaml(path)["paths"]["runs_dir"] == str(tmp_path / "elsewhere")
 
 
 def _without(*names: str) -> Any:

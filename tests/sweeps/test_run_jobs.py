@@ -125,18 +125,28 @@ def test_threads_are_shared_out(
     monkeypatch: pytest.MonkeyPatch, parallel: int, processes: int, given: str | None, expected: int
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
     if given:
         monkeypatch.setenv("OMP_NUM_THREADS", given)
     shares = threads({"trainer": {"devices": processes}}, parallel)
     assert shares["OMP_NUM_THREADS"] == str(expected)
 
 
+def test_a_library_without_a_number_takes_that_of_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Torch computes with as many threads as the largest number says."""
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
+    monkeypatch.delenv("MKL_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    assert set(threads({"trainer": {"devices": 1}}, 2).values()) == {"1"}
+
+
 def test_jobs_get_their_share(
     make_sweep: MakeSweep, fake_script: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)))
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
     sweep = make_sweep("finish", "finish", parallel=4)
     run_jobs(fake_script, sweep, sweep.jobs)
     assert [job["OMP_NUM_THREADS"] for job in seen(sweep)] == ["4", "4"], "two jobs share what there is"

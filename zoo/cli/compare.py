@@ -22,7 +22,7 @@ def compare(
         list[str] | None,
         typer.Option(help="May be repeated, the first is compared in full; default: what picks checkpoints."),
     ] = None,
-    split: Annotated[str, typer.Option(help="The test split.")] = "test",
+    split: Annotated[str, typer.Option(help="A test split; or val, which needs no test.")] = "test",
     baseline: Annotated[
         str | None,
         typer.Option(help="A row's name, or one of its runs; default: the first recipe as it stands."),

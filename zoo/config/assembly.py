@@ -12,8 +12,9 @@ import torch
 from lightning.fabric.utilities.exceptions import MisconfigurationException
 from torch.optim.lr_scheduler import ReduceLROnPlateau
 
+from zoo.config.allowed import locate
 from zoo.config.instantiate import instantiate
-from zoo.config.values import TARGET
+from zoo.config.values import TARGET, annotated, members
 from zoo.core.problems import ConfigError, Problem, failure, joined
 from zoo.core.spec import DataSpec, TextSpec
 from zoo.runs.frozen import Config
@@ -93,11 +94,24 @@ class Assembly:
                 if network is not None:
                     self._compilable(network)
                     self.parameters = sum(weight.numel() for weight in network.parameters())
-                if network is not None and parts["task"]:
+                if network is not None and parts["task"] and self._has_what_the_task_asks(network):
                     self._build("task", parts["task"], network=network, spec=spec)
         if parts["trainer"] and parts["callbacks"] is not None and parts["logger"] is not None:
             loggers, callbacks = list(parts["logger"].values()), list(parts["callbacks"].values())
             self._build("trainer", parts["trainer"], logger=loggers, callbacks=callbacks)
+
+    def _has_what_the_task_asks(self, network: torch.nn.Module) -> bool:
+        """Names the members that the task's protocol asks for and the network has not."""
+        task = locate(self.config["task"][TARGET])
+        protocol = annotated(task).get("network")
+        lacking = [name for name in sorted(members(protocol)) if not hasattr(network, name)]
+        if lacking:
+            where = f"{protocol.__name__} in {protocol.__module__.replace('.', '/')}.py"  # type: ignore[union-attr]
+            kind, names = type(network).__name__, ", ".join(lacking)
+            self.problems.append(
+                Problem("model", f"{kind} lacks {names}: {task.__name__} needs them ({where})")
+            )
+        return not lacking
 
     def _compilable(self, network: torch.nn.Module) -> None:
         """What is asked for must change something."""

@@ -3,6 +3,7 @@
 import inspect
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import yaml
 from hydra.core.default_element import GroupDefault
@@ -14,9 +15,10 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import ConfigAttributeError, ConfigKeyError, OmegaConfBaseException
 
 from zoo.config.allowed import NotAllowed, locate
+from zoo.config.choices import parts_of
 from zoo.config.schema import Settings
 from zoo.config.values import TARGET, shown
-from zoo.core.problems import Problem, elsewhere, unknown
+from zoo.core.problems import Problem, elsewhere, joined, unknown
 
 ERRORS = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, UserWarning, RecursionError)
 """What composing raises: about overrides, interpolations, files, odd values and missing folders."""
@@ -28,6 +30,15 @@ SEVERAL = ("callbacks", "logger")
 PLUGINS = {"optuna": "optuna", "slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm"}
 """Choices that come with a package which may be missing, and the extra that installs it."""
 
+
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("epochs", "num_epochs", "n_epochs"), ("max_epochs",)),
+    **dict.fromkeys(("steps", "num_steps", "iterations"), ("max_steps",)),
+    **dict.fromkeys(("learning_rate", "step_size"), ("lr",)),
+    **dict.fromkeys(("batch_size", "batch", "bs"), ("batch_size", "batch_tokens")),
+    **dict.fromkeys(("gpus", "num_gpus"), ("devices",)),
+}
+"""Names of settings in other programs, and theirs here: the first that a configuration has is meant."""
 
 _UNMATCHED = re.compile(r"In '(.+?)': Could not override '(.+?)'")
 """What Hydra says of a choice within a file for a group that nothing brings along."""
@@ -287,15 +298,28 @@ def _no_such_part(override: str, part: str, parent: DictConfig, base: DictConfig
     tree = OmegaConf.to_container(base)
     assert isinstance(tree, dict)
     tree.pop("hydra", None)
-    meant = [] if "{" in override else elsewhere(key_of(override), tree)
+    meant = (
+        [] if "{" in override else elsewhere(key_of(override), tree) or _called_so_elsewhere(override, tree)
+    )
     return f"there is no {part}" + unknown(part, names, meant)
+
+
+def _called_so_elsewhere(override: str, tree: Any) -> list[str]:
+    """The full key of a setting that has another name in other programs."""
+    holder, _, name = key_of(override).rpartition(".")
+    found = (elsewhere(joined(holder, other), tree) for other in SYNONYMS.get(name, ()))
+    return next(filter(None, found), [])
 
 
 def _said(error: Exception) -> str:
     """An error in one line."""
     if unmatched := _UNMATCHED.match(str(error)):
         recipe, group = unmatched.groups()
-        return f"{recipe} chooses {group}=, which nothing here has; take another model, or another recipe"
+        words = " ".join(parts_of(recipe.rpartition("/")[2]))
+        own = f"; for this model type what you need of the recipe: {words}" if words else ""
+        return (
+            f"{recipe} chooses {group}=, which nothing here has; take another model, or another recipe{own}"
+        )
     if isinstance(error, yaml.MarkedYAMLError) and error.problem_mark is not None:
         mark = error.problem_mark
         return f"{mark.name}, line {mark.line + 1}: {error.problem or error.context}"

@@ -11,6 +11,7 @@ import torch
 from lightning.pytorch.callbacks import ModelCheckpoint
 
 from zoo.config.allowed import is_own, locate
+from zoo.config.choices import data_for, models_for
 from zoo.config.dashboards import loggers_write_where_they_are_read, wandb_can_begin
 from zoo.config.instantiate import instantiate
 from zoo.config.values import TARGET, annotations, shown, takes_path
@@ -31,6 +32,8 @@ from zoo.training.schedules import Vaswani
 Rule = Callable[[Config, Collection[str]], Iterator[Problem]]
 
 
+_MOST_WORDS = 3
+"""How many choices a message proposes."""
 _SMALLEST_RATE = 1e-5
 """With a lower one from the first step to the last a new model learns nothing."""
 
@@ -155,7 +158,19 @@ def data_is_what_the_task_takes(config: Config, given: Collection[str]) -> Itera
     taken = task.batch_type
     if made is not taken:
         said = f"has {made.contents()}, but {task.__name__} takes {taken.contents()}"  # type: ignore[attr-defined]
-        yield Problem("data", f"{said}; take another data=, or another model= and task=")
+        words = [*models_for(made), *data_for(taken)]
+        chosen = {text.partition("=")[0] for text in given}
+        if "model" in chosen and "data" not in chosen:
+            words.sort(key=lambda word: not word.startswith("data="))
+        allowed = f", such as {_either(words)}" if words else ""
+        yield Problem("data", f"{said}; take another data=, or another model= and task={allowed}")
+
+
+def _either(words: list[str]) -> str:
+    """`model=a or model=b`: the first few, those of the first one's kind."""
+    kind = words[0].partition("=")[0]
+    shown = [word for word in words if word.startswith(f"{kind}=")][:_MOST_WORDS]
+    return " or ".join(shown)
 
 
 def callbacks_fit_the_data(config: Config, given: Collection[str]) -> Iterator[Problem]:

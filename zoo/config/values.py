@@ -10,7 +10,7 @@ import inspect
 import types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
+from typing import Any, Literal, Protocol, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from zoo.config.allowed import locate, permitted
 from zoo.core.problems import Problem, joined, similar, unknown
@@ -31,6 +31,23 @@ def annotations(target: Callable[..., Any]) -> dict[str, Any]:
         return get_type_hints(function)
     except Exception:  # names that exist for type checkers only
         return {}
+
+
+def annotated(kind: type) -> dict[str, Any]:
+    """The annotations of a class's attributes, as far as they can be evaluated."""
+    try:
+        return get_type_hints(kind)
+    except Exception:  # names that exist for type checkers only
+        return {}
+
+
+def members(kind: Any) -> set[str]:
+    """What an object must have to fit a protocol; nothing where it is none."""
+    if not getattr(kind, "_is_protocol", False):
+        return set()
+    bases = [base for base in kind.__mro__ if getattr(base, "_is_protocol", False) and base is not Protocol]
+    named = {name for base in bases for name in (*vars(base), *inspect.get_annotations(base))}
+    return {name for name in named if not name.startswith("_")}
 
 
 def misplaced(value: Any, annotation: Any, key: str, taker: str) -> Iterator[Problem]:

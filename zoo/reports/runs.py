@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -14,6 +14,8 @@ from zoo.runs.status import State, StatusFile
 from zoo.sweeps.record import RECORD, read_sweep
 from zoo.training.checkpoint import nearest
 
+VALIDATION = "val"
+"""The split by which checkpoints are picked; results of a run that was not tested have it, too."""
 _RESULTS, _STATUS, _PREDICTIONS = "results.json", "status.json", "predictions.jsonl"
 _NOT_RESULTS = ("sweep.json", "optimization_results.json", "faults.json")
 _NEEDED = {"config_hash": str, "test": dict, "seed": int}
@@ -48,6 +50,11 @@ class Run:
     results: Mapping[str, Any] = field(default_factory=dict)
     overrides: tuple[str, ...] = ()
     scored: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+
+    @property
+    def is_untested(self) -> bool:
+        """Whether it was trained with `test=false`: then its results have `val` alone, as `left_out` says."""
+        return bool(self.results) and "test" not in self.results
 
     @property
     def seed(self) -> int | None:
@@ -103,10 +110,6 @@ class Run:
 def is_number(value: object) -> TypeGuard[float]:
     """Whether a value is a finite number whose fourth power is finite."""
     return isinstance(value, int | float) and abs(value) <= _LARGEST  # which NaN is not either
-
-
-class _NotTested(ValueError):
-    """A run that was trained with `test=false`."""
 
 
 def find_runs(paths: Sequence[Path]) -> list[Run]:
@@ -182,10 +185,9 @@ def read_run(path: Path) -> Run:
                 verb = "was" if state is State.KILLED else "is"
                 return Run(path, state, reason or f"it {verb} {state}", {}, overrides)
         if (path / _RESULTS).is_file():
-            try:
-                return Run(path, state, None, _results(path / _RESULTS), overrides)
-            except _NotTested as error:
-                return Run(path, state, str(error), {}, overrides)
+            run = Run(path, state, None, _results(path / _RESULTS), overrides)
+            remedy = f"it was not tested: `zoo test {path}` does that, `--split val` compares without"
+            return replace(run, left_out=remedy) if run.is_untested else run
         if (path / _STATUS).is_file():
             return Run(path, state, f"it was not tested: there is no {_RESULTS}", {}, overrides)
         return Run(path, "predictions")
@@ -201,24 +203,23 @@ def _read_file(path: Path) -> Run:
 
 
 def _results(path: Path) -> dict[str, Any]:
-    """Reads results.json.
+    """Reads results.json; those of a run whose test was left for later have no `test`.
 
     Raises:
         ValueError: it is not one of ours; the message says why.
-        _NotTested: it is, but its test was left for later.
     """
     results = read_json(path, parse_int=_integer)
     if not isinstance(results, dict):
         raise ValueError(f"{path} is not the results of a run: an object is needed")
-    if "val" in results and "test" not in results:
-        raise _NotTested(f"it was not tested: `zoo test {path.parent}` does that")
-    for key, kind in _KINDS.items():
+    kinds = {key: kind for key, kind in _KINDS.items() if key != "test" or "val" not in results}
+    kinds |= {split: dict for split in ("test", VALIDATION) if split in results}
+    for key, kind in kinds.items():
         value = results.get(key)
         if type(value) is not kind and (key in _NEEDED or value is not None):  # true is no seed
             what = f"got {value!r}" if key in results else "there is none"
             raise ValueError(f"{path} is not the results of a run: {key!r} must be {kind.__name__}, {what}")
     for split, values in results.items():
-        if split.startswith("test") and _is_part(values):
+        if split.startswith(("test", VALIDATION)) and _is_part(values):
             for name, value in values.items():
                 if isinstance(value, bool) or not isinstance(value, int | float):
                     raise ValueError(f"{path}: {split}/{name} must be a number, got {value!r}")

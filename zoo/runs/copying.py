@@ -6,13 +6,13 @@ import yaml
 
 from zoo.core.files import write_text
 from zoo.core.reading import Unreadable, checked_yaml
-from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.frozen import FILE, Config
+from zoo.runs.folder import create_run_folder, folder_for_another
+from zoo.runs.frozen import FILE, Config, rehoused, write_config
 from zoo.runs.status import State, StatusFile
 
 
 def copy_run(folder: Path) -> Path:
-    """Queues the same run in a new folder of today, wherever the first one lies.
+    """Queues the same run in a new folder of today or, of a run that was moved, beside it.
 
     Returns:
         The new folder's config.yaml; whoever runs it puts the folder in place of the old one.
@@ -36,8 +36,12 @@ def copy_run(folder: Path) -> Path:
         overrides = StatusFile(folder).read().overrides
     except (FileNotFoundError, ValueError):  # config.yaml alone is enough
         overrides = []
-    new = create_run_folder(day_folder(runs), str(name))
+    there, parent = folder_for_another(folder, runs)
+    new = create_run_folder(parent, str(name))
     StatusFile(new).start(overrides, State.QUEUED)
     # Paths below the old folder keep their place in the text: `thaw` moves them.
-    write_text(new / FILE, text)
+    if there == runs:
+        write_text(new / FILE, text)
+    else:
+        write_config(new / FILE, rehoused(config, runs, there))
     return new / FILE

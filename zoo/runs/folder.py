@@ -13,6 +13,25 @@ def day_folder(runs: Path) -> Path:
     return runs / f"{datetime.now():%Y-%m-%d}"
 
 
+def folder_for_another(run: Path, runs: Path) -> tuple[Path, Path]:
+    """Where a new run belongs that is made of another one, which may have been moved or copied.
+
+    Args:
+        run: the folder of the other one.
+        runs: the folder of all runs, as its configuration has it.
+
+    Returns:
+        The folder of all runs, and in it the parent of the new run: today's or, of a run that lies elsewhere
+        by now, the folder that holds it, or its sweep.
+    """
+    here = run.resolve()
+    if here.is_relative_to(runs.resolve()):
+        return runs, day_folder(runs)
+    parent = here.parent
+    parent = parent.parent if (parent / "sweep.json").is_file() else parent
+    return parent, parent
+
+
 def create_run_folder(parent: Path, name: str, identity: str | None = None) -> Path:
     """Makes `<parent>/<hh-mm-ss>_<name>_<short id>`.
 

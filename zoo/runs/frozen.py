@@ -120,6 +120,14 @@ def moved(config: Config, folder: Path) -> Config:
     return there
 
 
+def rehoused(config: Config, before: Path, runs: Path) -> Config:
+    """The configuration with another folder of all runs; what lay in the old one lies in the new."""
+    if before == runs:
+        return config
+    there: Config = _moved(config, str(before), str(runs))
+    return there
+
+
 def _moved(node: Any, before: str, after: str) -> Any:
     if isinstance(node, dict):
         return {key: _moved(value, before, after) for key, value in node.items()}

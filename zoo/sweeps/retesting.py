@@ -8,8 +8,8 @@ from zoo.config.check import check
 from zoo.config.evaluation import typed, with_overrides
 from zoo.config.jobs import check_files
 from zoo.core.reading import Unreadable, read_json
-from zoo.runs.folder import create_run_folder, day_folder
-from zoo.runs.frozen import FILE, Config, moved, thaw, write_config
+from zoo.runs.folder import create_run_folder, folder_for_another
+from zoo.runs.frozen import FILE, Config, moved, rehoused, thaw, write_config
 from zoo.runs.status import State, StatusFile, status_of
 from zoo.training.checkpoint import CheckpointError, find_checkpoint, nearest, read_checkpoint
 
@@ -66,10 +66,12 @@ def queue_test(run: Path, overrides: Sequence[str], config_dir: Path) -> tuple[P
         raise CannotTest(str(error)) from error
     config = with_overrides({**thaw(run / FILE), "test": True}, overrides, config_dir)
     check_files(check(config, overrides).data)
-    folder = create_run_folder(day_folder(Path(config["paths"]["runs_dir"])), config["name"])
+    before_runs = Path(config["paths"]["runs_dir"])
+    runs, parent = folder_for_another(run, before_runs)
+    folder = create_run_folder(parent, config["name"])
     before = status_of(run).overrides
     StatusFile(folder).start(typed(before, overrides), State.QUEUED, tests=str(run.resolve()))
-    config = moved(config, folder)
+    config = rehoused(moved(config, folder), before_runs, runs)
     write_config(folder / FILE, config)
     return folder / FILE, config
 

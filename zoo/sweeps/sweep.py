@@ -239,17 +239,17 @@ class _Runner:
 def threads(config: Mapping[str, Any], parallel: int) -> dict[str, str]:
     """What tells the libraries of one of `parallel` jobs how many threads are its share of the cores.
 
-    A number that the user has set stays where it is the smaller one.
+    A number that the user has set stays where it is the smaller one. The variables without a number take the
+    smallest that is set: torch computes with as many threads as the largest of them says.
     """
     processes = config["trainer"].get("devices") or 1
     share = cores() // parallel
     if isinstance(processes, int) and processes > 1:
         share //= processes
-    found = {}
-    for name in _THREADS:
-        given = os.environ.get(name, "")
-        found[name] = str(min(int(given), max(1, share)) if given.isdigit() else max(1, share))
-    return found
+    given = {name: int(text) for name in _THREADS if (text := os.environ.get(name, "")).isdigit()}
+    share = max(1, share)
+    others = min([share, *given.values()])
+    return {name: str(min(share, given.get(name, others))) for name in _THREADS}
 
 
 @contextmanager

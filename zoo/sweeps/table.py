@@ -69,7 +69,8 @@ class SweepTable:
         details = [reached] if reached else []
         if status.state is not State.FINISHED:
             details += [_reason(status), f"see {folder.name}/{LOG}"]
-        ends = [state.state for state in self._status.values() if state.state in FINAL]
+        # of those that are active some may have ended by now: each is counted where it is said
+        ends = [one for one, its in self._status.items() if its.state in FINAL and one not in self._active]
         self._say(
             f"{self._name(folder)}: {status.state} ({len(ends)} of {len(self._jobs)} ended)"
             + "".join(f", {detail}" for detail in details if detail)

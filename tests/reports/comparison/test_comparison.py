@@ -732,4 +732,24 @@ def test_a_run_that_was_not_tested_says_how_to(tmp_path: Path) -> None:
     del results["test"]
     (run / "results.json").write_text(json.dumps(results), encoding="utf-8")
     (found,) = find_runs([run])
-    assert (found.state, found.left_out) == ("finished", f"it was not tested: `zoo test {run}` does that")
+    assert (found.state, found.is_untested) == ("finished", True)
+    assert found.left_out
+    assert f"`zoo test {run}`" in found.left_out
+
+
+def test_runs_that_were_not_tested_are_compared_by_validation(tmp_path: Path) -> None:
+    for name, seed, measured in (("a", 1, 0.5), ("b", 2, 0.75)):
+        path = make_run(tmp_path / name, seed=seed) / "results.json"
+        results = json.loads(path.read_text(encoding="utf-8"))
+        del results["test"]
+        results["val"] = {"exact_match": measured}
+        path.write_text(json.dumps(results), encoding="utf-8")
+    with pytest.raises(ValueError, match="--split val"):
+        compare(tmp_path)
+    found = compare(tmp_path, split="val", metrics=("exact_match",))
+    (row,) = found.rows
+    assert (row.scores["exact_match"].mean, row.scores["exact_match"].n) == (0.625, 2)
+    assert not found.left_out
+    assert any("picked each checkpoint" in note for note in found.notes)
+    make_run(tmp_path / "tested", seed=3)
+    assert [run.is_untested for run in compare(tmp_path).left_out] == [True, True]

@@ -17,7 +17,7 @@ from zoo.reports.comparison.refusal import comparability_errors, require_compara
 from zoo.reports.groups import Group, group, mixed
 from zoo.reports.names import special
 from zoo.reports.records import item_score, merged
-from zoo.reports.runs import Run
+from zoo.reports.runs import VALIDATION, Run
 from zoo.reports.seeds import SeedDifference, Summary
 from zoo.reports.significance import Difference, paired_bootstrap
 
@@ -28,7 +28,7 @@ class Question:
 
     Attributes:
         metrics: by what they are compared, the first in full; empty: by what picked their checkpoints.
-        split: the test split.
+        split: a test split, or `val` for runs that need not be tested.
         baseline: the name of a group, or a path of one of its runs; None: the first recipe as it stands, else
             the first group.
         samples: test sets that the bootstrap draws.
@@ -125,6 +125,8 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
         ValueError: there is nothing to compare, or runs of other test items or other metrics, or the question
             names a metric, split or baseline that none of them has.
     """
+    if question.split == VALIDATION:
+        runs = [replace(run, left_out=None) if run.is_untested else run for run in runs]
     left_out = [run for run in runs if run.left_out]
     candidates = [run for run in runs if not run.left_out]
     if not candidates:
@@ -135,6 +137,7 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     require_comparable(candidates, metrics)
     records = merged(run.metrics for run in candidates)
     name = records[metric].items if metric in records else metric if metric in ITEM_SCORES else ""
+    name = "" if split == VALIDATION else name  # of which no predictions are kept
     declared = item_score(name, (run.results.get("task") for run in candidates)) if name else None
     scorer, items = None, Items({}, [], "")
     if question.language and not (declared and declared.takes_language):
@@ -193,8 +196,8 @@ def _metrics(runs: Sequence[Run], question: Question) -> tuple[str, ...]:
     Raises:
         ValueError: no run has such a split, or such a metric.
     """
-    splits = {name: None for run in runs for name in run.splits}
-    if splits and question.split not in splits:
+    splits = {name: None for run in runs for name in (*run.splits, VALIDATION)}
+    if any(run.splits for run in runs) and question.split not in splits:
         raise ValueError(f"no run has the split {question.split!r}{unknown(question.split, splits)}")
     measured = list({name: None for run in runs for name in run.measured(question.split)})
     if any(not run.results for run in runs):  # of predictions anything that follows from them can be had
@@ -299,7 +302,9 @@ def _notes(runs: Sequence[Run], items: Items, question: Question, resampled: boo
     notes += [items.signature] if items.signature else []
     notes += items.notes
     unknown = [run.path for run in runs if run.path not in items.statistics]
-    if unknown and question.split != "test":
+    if question.split == VALIDATION:
+        notes.append("val picked each checkpoint, so these values are too good: report those of a test split")
+    elif unknown and question.split != "test":
         notes.append(
             f"that all were tested on the same {question.split} is not known: test_hash is of test alone"
         )

@@ -68,6 +68,7 @@ class ClassificationTask(Task):
         ValueError: a number is out of range, or there is one class only.
     """
 
+    network: ClassificationNetwork
     batch_type = ClassificationBatch
     noun, unit = "texts", "words"
     predictor = Classifier
@@ -121,7 +122,7 @@ class ClassificationTask(Task):
         self.spec, self.classes = spec, spec.label().classes
         if len(self.classes) == 1:
             raise ValueError(f"the data {spec.name} has one class, {self.classes[0]}: nothing can be learned")
-        self.network: ClassificationNetwork = network  # type: ignore[assignment]
+        self.network = network  # type: ignore[assignment]
         self.reader = Reader(spec.text("text"))
         self.penalty, self.train_items = penalty, train_items
         self.reinforce = estimator(network, reinforce)

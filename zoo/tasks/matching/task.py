@@ -77,6 +77,7 @@ class MatchingTask(Task):
         ValueError: a number is out of range, or there is one class only.
     """
 
+    network: MatchingNetwork
     batch_type = MatchingBatch
     noun, unit = "pairs", "pairs"
     predictor = Matcher
@@ -138,7 +139,7 @@ class MatchingTask(Task):
         self.classes = () if self.degree else spec.label().classes
         if len(self.classes) == 1:
             raise ValueError(f"the data {spec.name} has one class, {self.classes[0]}: nothing can be learned")
-        self.network: MatchingNetwork = network
+        self.network = network
         self.codecs = TextCodec(spec.text("left")), TextCodec(spec.text("right"))
         self.reinforce = estimator(network, reinforce)
         self.weight = 1.0 if reinforce is None else reinforce.get("weight", 1.0)

@@ -30,12 +30,16 @@ from zoo.tasks.task import Scores, Task
 
 
 class RecognitionNetwork(Protocol):
-    """The network of the task; `hidden_size` only where it has a `LocationPolicy` that learns."""
-
-    hidden_size: int
+    """The network of the task."""
 
     def recognise(self, images: Tensor, *, episodes: int = 1, sample: bool = False) -> Recognised:
         """See `RecurrentAttentionModel`."""
+
+
+class LookingNetwork(RecognitionNetwork, Protocol):
+    """A network with a `LocationPolicy` that learns: a baseline of its reward reads its states."""
+
+    hidden_size: int
 
 
 class RecognitionScores(Scores):
@@ -87,6 +91,7 @@ class RecognitionTask(Task):
         ValueError: a number is out of range.
     """
 
+    network: RecognitionNetwork
     batch_type = ImageBatch
     noun, unit = "images", "images"
     predictor = Recogniser
@@ -127,14 +132,16 @@ class RecognitionTask(Task):
         if episodes < 1:
             raise ValueError(f"episodes must be at least 1, got {episodes}")
         check_reinforce(reinforce)
-        self.network: RecognitionNetwork = network  # type: ignore[assignment]
+        self.network = network  # type: ignore[assignment]
         self.spec, self.classes = spec, spec.label().classes
         self.episodes = episodes
         self.policy = location_policy(network)
         self._samples = self.policy is not None and self.policy.samples
         self.reinforce: Reinforce | None = None
         if self.policy is not None and self.policy.learned:
-            self.reinforce = Reinforce(baseline=reinforce["baseline"](state_size=self.network.hidden_size))
+            self.reinforce = Reinforce(
+                baseline=reinforce["baseline"](state_size=cast(LookingNetwork, self.network).hidden_size)
+            )
             self.weight, self.discount = reinforce["weight"], reinforce["discount"]
         self._alarm = CollapseAlarm()
 

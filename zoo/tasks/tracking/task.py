@@ -104,6 +104,7 @@ class TrackingTask(Task):
         ValueError: the network takes no glimpses, or a number is out of range.
     """
 
+    network: Agent
     batch_type = CatchBatch
     noun, unit = "games", "games"
     predictor = CatchPlayer
@@ -143,7 +144,7 @@ class TrackingTask(Task):
             raise ValueError(
                 f"{type(network).__name__} takes no glimpses, which playing needs; take model=ram"
             )
-        self.network: Agent = network  # type: ignore[assignment]
+        self.network = network  # type: ignore[assignment]
         self.spec = spec
         self.weight, self.discount = reinforce["weight"], reinforce["discount"]
 

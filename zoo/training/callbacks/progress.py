@@ -13,6 +13,7 @@ from rich.progress import BarColumn
 
 from zoo.core.readable import readable
 from zoo.training.callbacks.pace import Pace
+from zoo.training.short_epochs import warn_of_short_epochs
 
 log = logging.getLogger(__name__)
 
@@ -50,6 +51,7 @@ class Progress(RichProgressBar):
                 "trainer.log_every_n_steps=1 to have it",
                 *(every, steps),
             )
+        warn_of_short_epochs(trainer)
         self._pace.start(trainer)
         self._last_line = time.monotonic()
 
@@ -114,6 +116,11 @@ class Progress(RichProgressBar):
                 column.bar_width = 20  # so that all fits into 80 columns
         of_epoch = (CustomTimeColumn, ProcessingSpeedColumn)
         return [column for column in columns if not isinstance(column, of_epoch)]
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        """Lightning's words, but for a training without a number of epochs, of which it says `Epoch 1/-2`."""
+        said: str = super()._get_train_description(current_epoch)
+        return said if (self.trainer.max_epochs or 0) > 0 else said.replace("/-2", "")
 
     def _metrics(self, trainer: pl.Trainer) -> dict[str, str]:
         shown: dict[str, str] = {}
