@@ -24,6 +24,7 @@ from zoo.tasks.classification.reader import Raw, Reader
 from zoo.tasks.classification.readings import choices_of, redundancy_of, weights_of
 from zoo.tasks.classification.rules import absent_metrics, unused_settings
 from zoo.tasks.classification.scores import ClassificationScores
+from zoo.tasks.pretrained import begin_with_run, run_fits_network
 from zoo.tasks.rules import Configured
 from zoo.tasks.sampled_readings import ReinforceParts, estimator, reinforce_terms
 from zoo.tasks.task import Task
@@ -71,7 +72,7 @@ class ClassificationTask(Task):
     batch_type = ClassificationBatch
     noun, unit = "texts", "words"
     predictor = Classifier
-    rules = (vectors_fit_network,)
+    rules = (vectors_fit_network, run_fits_network)
     metrics: ClassVar = {
         "accuracy": Measure(
             MulticlassAccuracy, better="max", digits=4, headline=True, watched=1, items=MATCH_ITEMS
@@ -128,9 +129,10 @@ class ClassificationTask(Task):
         self.weight = 1.0 if reinforce is None else reinforce.get("weight", 1.0)
 
     def setup(self, stage: str) -> None:
-        """See `Task`; a training begins with the data's word vectors, where it has any."""
+        """See `Task`; a training begins with word vectors, or the weights of a run, where there are any."""
         super().setup(stage)
         begin_with_vectors(self.network, self.trainer)
+        begin_with_run(self.network, self.spec, self.trainer)  # type: ignore[arg-type]
 
     # Training
 

@@ -33,6 +33,7 @@ from zoo.tasks.matching.match import DrawnMap, Match
 from zoo.tasks.matching.predictor import Matcher
 from zoo.tasks.matching.rules import absent_metrics, overlap_is_read, unused_settings
 from zoo.tasks.matching.scores import SQUARED_ERROR_ITEMS, MatchingScores, PointingAccuracy
+from zoo.tasks.pretrained import begin_with_run, run_fits_network
 from zoo.tasks.rules import Configured
 from zoo.tasks.sampled_readings import ReinforceParts, estimator, joined, reinforce_terms, sampled
 from zoo.tasks.task import Task
@@ -80,7 +81,7 @@ class MatchingTask(Task):
     batch_type = MatchingBatch
     noun, unit = "pairs", "pairs"
     predictor = Matcher
-    rules = (overlap_is_read, vectors_fit_network)
+    rules = (overlap_is_read, vectors_fit_network, run_fits_network)
     metrics: ClassVar = {
         "map": Measure(
             MeanAveragePrecision, better="max", digits=4, headline=True, watched=1, items=MAP_ITEMS
@@ -144,9 +145,10 @@ class MatchingTask(Task):
         self.weight = 1.0 if reinforce is None else reinforce.get("weight", 1.0)
 
     def setup(self, stage: str) -> None:
-        """See `Task`; word vectors of the data come into the network."""
+        """See `Task`; word vectors of the data, and the weights of a run, come into the network."""
         super().setup(stage)
         begin_with_vectors(self.network, self.trainer)  # type: ignore[arg-type]
+        begin_with_run(self.network, self.spec, self.trainer)  # type: ignore[arg-type]
 
     # Training
 
