@@ -77,9 +77,9 @@ class Vocabulary(ABC):
             ValueError: no token was found.
         """
         tokenizer, trainer = self._untrained()
-        tokenizer.normalizer = normalizer()
+        tokenizer.normalizer = self._normalizer()
         if self.lowercase:
-            tokenizer.normalizer = normalizers.Sequence([normalizer(), normalizers.Lowercase()])
+            tokenizer.normalizer = normalizers.Sequence([self._normalizer(), normalizers.Lowercase()])
         around = ["cls"] if "cls" in self.special else []
         around += [name for name in ("eos", "sep") if name in self.special][:1]
         if around:
@@ -111,6 +111,10 @@ class Vocabulary(ABC):
         """Refuses a limit that leaves no room for words."""
         if size <= len(self.special):
             raise ValueError(f"size must exceed the {len(self.special)} special tokens, got {size}")
+
+    def _normalizer(self) -> normalizers.Normalizer:
+        """What is done to text first."""
+        return normalizer()
 
     @property
     def _special_tokens(self) -> list[str]:

@@ -1,0 +1,220 @@
+"""Language modelling: the network predicts each token of running text from those before it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, cast
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+from torchmetrics import MeanMetric
+
+from zoo.core.spec import DataSpec
+from zoo.core.text import TextCodec
+from zoo.kernels import linear_cross_entropy
+from zoo.metrics import Measure, Perplexity
+from zoo.networks.language_model import LanguageModel, Modelled, begun_anew
+from zoo.tasks.language_modelling.batch import TextBatch
+from zoo.tasks.language_modelling.predictor import TextGenerator
+from zoo.tasks.language_modelling.rules import absent_metrics, state_reads_the_text_in_order
+from zoo.tasks.language_modelling.scores import LOSS_ITEMS, BitsPerCharacter, LanguageScores
+from zoo.tasks.rules import Configured
+from zoo.tasks.task import Task
+from zoo.tasks.writing import Search
+
+_SCORES_AT_ONCE = 2**24
+"""The most scores of the vocabulary that evaluation holds at a time."""
+
+
+class LanguageModelling(Task):
+    """Trains by the cross-entropy of each token.
+
+    The state of a network that has one is carried on from a window to the next, without a gradient
+    (truncated backpropagation through time), and begins anew where the text does. Checkpoints hold it, so
+    that a training which is taken up in the middle of an epoch goes on as if it had never stopped; under
+    several processes the first window after that begins without.
+
+    Args:
+        network: built for `spec`.
+        spec: the text.
+        optimizer: see `Task`.
+        scheduler: see `Task`.
+        decoding: how a text is continued.
+        monitor: see `Task`.
+    """
+
+    batch_type = TextBatch
+    noun, unit = "documents", "tokens"
+    predictor = TextGenerator
+    rules = (state_reads_the_text_in_order,)
+    metrics: ClassVar = {
+        "bits_per_character": Measure(BitsPerCharacter, better="min", digits=3, headline=True, watched=2),
+        "perplexity": Measure(Perplexity, better="min", digits=2, headline=True, watched=3),
+        "loss": Measure(Perplexity, better="min", digits=4, role="support", watched=1, items=LOSS_ITEMS),
+        "accuracy": Measure(MeanMetric, better="max", digits=4, role="support", watched=4),
+    }
+
+    @classmethod
+    def absent_metrics(cls, configured: Configured) -> dict[str, str]:
+        """See `Task`."""
+        return absent_metrics(configured)
+
+    @classmethod
+    def reinforced(cls, configured: Configured) -> bool:
+        """See `Task`: nothing is sampled."""
+        return False
+
+    def __init__(
+        self,
+        *,
+        network: nn.Module,
+        spec: DataSpec,
+        optimizer: Callable[..., Optimizer],
+        scheduler: Callable[..., LRScheduler | ReduceLROnPlateau] | None,
+        decoding: Search,
+        monitor: str,
+    ) -> None:
+        super().__init__(optimizer=optimizer, scheduler=scheduler, monitor=monitor)
+        self.network: LanguageModel = network  # type: ignore[assignment]
+        self.text = spec.text("text")
+        self.codec = TextCodec(self.text)
+        self.decoding = decoding
+        self.by_position: dict[str, list[float]] = {}
+        """By split, the mean loss at each place of a window."""
+        self._states: dict[str, Any] = {}  # of the windows that were read last, by what they were read for
+        self._part = ""
+
+    # Training
+
+    def training_step(self, batch: TextBatch, batch_idx: int) -> Tensor:
+        """See `Task`; each part of a batch has a state of its own."""
+        parts = 1 if self._trainer is None else self.trainer.accumulate_grad_batches
+        self._part = f"train{batch_idx % parts}"
+        return super().training_step(batch, batch_idx)
+
+    def loss_of(self, batch: TextBatch) -> tuple[Tensor, dict[str, Tensor]]:
+        """See `Task`: the mean cross-entropy of the predicted tokens, in nats."""
+        hidden = self._read(self._part, batch).hidden
+        total = linear_cross_entropy(hidden, self.network.output, batch.targets, padding=self.text.pad)
+        loss = total / (batch.targets != self.text.pad).sum()
+        return loss, {"cross_entropy": loss}
+
+    def _read(self, part: str, batch: TextBatch) -> Modelled:
+        """Reads windows; where the network carries a state, from where the windows before ended."""
+        if not self.network.carries:
+            return self.network(batch.tokens)
+        state, rows = self._states.get(part), len(batch.tokens)
+        leaves, shape = tree_flatten(state)
+        if isinstance(state, list):  # from a checkpoint: what it is like, the network knows
+            shape = tree_flatten(self.network.init_state(1))[1]
+        state = None
+        if leaves and len(leaves[0]) >= rows:
+            held = (leaf[:rows].to(batch.tokens.device) for leaf in leaves)
+            state = begun_anew(tree_unflatten(held, shape), batch.carried)
+        read = self.network(batch.tokens, state)
+        self._states[part] = tree_map(Tensor.detach, read.state)
+        return read
+
+    def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Adds the states of training windows as plain lists."""
+        states = {part: state for part, state in self._states.items() if part.startswith("train")}
+        checkpoint["carried_states"] = {
+            part: [leaf.clone() for leaf in tree_flatten(state)[0]] for part, state in states.items()
+        }
+
+    def on_load_checkpoint(self, checkpoint: dict[str, Any]) -> None:
+        """Takes up the states; other processes than the first do not find theirs."""
+        if self._trainer is None or self.trainer.world_size == 1:
+            self._states = {part: list(one) for part, one in checkpoint.get("carried_states", {}).items()}
+
+    # Evaluation
+
+    def new_scores(self, split: str) -> LanguageScores:
+        """See `Task`."""
+        return LanguageScores(self.text, self._reading)
+
+    @property
+    def _reading(self) -> str:
+        reading: str = self.trainer.datamodule.reading  # type: ignore[attr-defined]
+        return f"{reading}, state carried on" if self.network.carries else reading
+
+    def on_validation_epoch_start(self) -> None:
+        """See `Task`; the text begins anew."""
+        super().on_validation_epoch_start()
+        self._states.pop("val", None)
+
+    def on_test_epoch_start(self) -> None:
+        """See `Task`; the texts begin anew."""
+        super().on_test_epoch_start()
+        for split in self.test_splits:
+            self._states.pop(split, None)
+
+    def _evaluate(self, split: str, batch: TextBatch) -> None:
+        nll, hits = self._measured(self._read(split, batch).hidden, batch.targets)
+        real = batch.targets != self.text.pad
+        texts = [self.codec.decode(row[kept].tolist()) for row, kept in zip(batch.targets, real, strict=True)]
+        cast(LanguageScores, self.scores[split]).update(nll, hits, real, sum(map(len, texts)))
+        self._keep_predictions(
+            split,
+            batch.index,
+            input=texts,
+            references=[[] for _ in texts],
+            prediction=[""] * len(texts),
+            score=(-nll.double().sum(1)).tolist(),
+            tokens=real.sum(1).tolist(),
+            finished=[True] * len(texts),
+        )
+
+    def _measured(self, hidden: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
+        """The loss of each target in nats, 0 of padding, and whether it is the most probable token."""
+        flat, labels = hidden.flatten(0, 1), targets.flatten()
+        losses, hits = [], []
+        rows = max(1, _SCORES_AT_ONCE // self.text.size)
+        for start in range(0, len(labels), rows):
+            scores = self.network.output(flat[start : start + rows]).float()
+            wanted = labels[start : start + rows]
+            losses.append(F.cross_entropy(scores, wanted, ignore_index=self.text.pad, reduction="none"))
+            hits.append((scores.argmax(-1) == wanted) & (wanted != self.text.pad))
+        return torch.cat(losses).view_as(targets), torch.cat(hits).view_as(targets)
+
+    def _finish(self, split: str) -> dict[str, Tensor]:
+        """See `Task`; keeps the losses by position, too."""
+        places = cast(LanguageScores, self.scores[split]).by_position.compute().tolist()
+        self.by_position[split] = [loss for loss in places if loss == loss]  # a nan where nothing stands
+        return super()._finish(split)
+
+    def details(self) -> dict[str, Any]:
+        """See `Task`; of the test split the loss at each place of a window."""
+        losses = self.by_position.get("test")
+        return {"loss_by_position": [round(loss, 4) for loss in losses]} if losses else {}
+
+    # Use
+
+    @torch.no_grad()
+    def score(self, texts: Sequence[Sequence[int]]) -> list[list[float]]:
+        """The log-probability of each token but the first of texts, in nats; of each from its own context.
+
+        A network without a state reads a long text in windows that overlap by half.
+
+        Args:
+            texts: ids.
+        """
+        return [self._score_one(ids) for ids in texts]
+
+    def _score_one(self, ids: Sequence[int]) -> list[float]:
+        tokens = torch.tensor([ids], dtype=torch.int64, device=self.device)
+        context = self.network.context or self.text.maximum_length
+        found: list[float] = []
+        state, start = None, 0
+        while len(found) < len(ids) - 1:
+            window = tokens[:, start : start + context + 1]
+            read = self.network(window[:, :-1], state)
+            nll, _ = self._measured(read.hidden, window[:, 1:])
+            found += (-nll[0, len(found) - start :]).tolist()
+            if self.network.carries:
+                start, state = start + context, read.state
+            else:
+                start += max(1, context // 2)
+        return found
