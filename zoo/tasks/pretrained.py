@@ -24,7 +24,7 @@ def begin_with_run(network: nn.Module, spec: DataSpec, trainer: pl.Trainer) -> N
 
     Call it in a task's `setup`, in every stage. Only a training that begins reads the run: one that goes on,
     and a test, have the weights of a checkpoint. All weights of the run's network are taken whose names the
-    network has; the others are new.
+    network has, or its part `pretrained_part`; the others are new.
 
     Args:
         network: as it was built; without an attribute `pretrained`, or with None, it stays so.
@@ -40,8 +40,9 @@ def begin_with_run(network: nn.Module, spec: DataSpec, trainer: pl.Trainer) -> N
     checkpoint = read_checkpoint(run)
     _require_same_tokens(checkpoint, spec)
     own = network.state_dict()
+    part = getattr(network, "pretrained_part", "")
     given = {
-        name.removeprefix("network."): weight
+        part + name.removeprefix("network."): weight
         for name, weight in checkpoint.state_dict.items()
         if name.startswith("network.")
     }

@@ -137,11 +137,14 @@ class ClassificationTask(Task):
     # Training
 
     def loss_of(self, batch: ClassificationBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        """See `Task`: cross-entropy, the penalty, and REINFORCE where readings are sampled."""
+        """See `Task`: cross-entropy, what a network adds, the penalty, and REINFORCE for choices."""
         classified = self.network(batch.text)
         nll = F.cross_entropy(classified.logits.float(), batch.labels, reduction="none")
         loss = nll.mean()
         terms = {"cross_entropy": loss}
+        if classified.further_loss is not None:
+            terms["further_loss"] = classified.further_loss.mean()
+            loss = loss + terms["further_loss"]
         if self.penalty:
             terms["redundancy"] = redundancy_of(classified)
             loss = loss + self.penalty * terms["redundancy"]

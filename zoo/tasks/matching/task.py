@@ -153,11 +153,14 @@ class MatchingTask(Task):
     # Training
 
     def loss_of(self, batch: MatchingBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        """See `Task`: the loss of answers, and REINFORCE where readings are sampled."""
+        """See `Task`: the loss of answers, what the network adds, and REINFORCE for sampled readings."""
         matched = self._match(batch)
         losses = self._losses(matched.logits, batch.answers)
         loss = losses.mean()
         terms = {"squared_error" if self.degree else "cross_entropy": loss}
+        if (further := getattr(matched, "further_loss", None)) is not None:
+            terms["further_loss"] = further.mean()
+            loss = loss + terms["further_loss"]
         if self.reinforce is not None and (choices := sampled(getattr(matched, "readings", ()))):
             of_choices = reinforce_terms(self.reinforce, joined(choices), reward=-losses.detach())
             loss = loss + self.weight * of_choices.pop("loss")
