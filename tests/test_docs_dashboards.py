@@ -23,6 +23,7 @@ SMALL = {
     "recognition": ["experiment=ram_digits"],
     "tracking": ["experiment=ram_tracking"],
     "classification": ["experiment=document_hierarchical", "selection=hard"],
+    "masked_language_modelling": ["experiment=stdlib_bert", "model.layers=1"],
     "matching": ["experiment=counterparts_attentive", "selection=hard"],
 }
 
