@@ -84,6 +84,15 @@ NEEDS |= {
     }.items()
     for name in names
 }
+RUNNING = ("stdlib", "shakespeare", "wikitext2", "imdb_texts")
+NEEDS |= {f"data/{name}": ["model=gpt"] for name in RUNNING}
+NEEDS["data/text"] = ["model=gpt", f"data.corpus.train={CONF}/train.yaml"]
+NEEDS["task/language_modelling"] = ["model=gpt"]
+NEEDS |= {f"model/size/{name}": ["model=gpt"] for name in ("gpt_tiny", "gpt1", "gpt2_small")}
+NEEDS |= {
+    f"data/tokenizer/{name}": ["model=gpt", "data=wikitext2"]
+    for name in ("every_character", "words_and_lines", "byte_bpe")
+}
 CLASSIFIERS = {
     "lstm_attention": ("last", "mean", "max", "attention"),
     "convolutional_text": ("mean", "max", "attention"),

@@ -2,7 +2,8 @@
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, RenderableType
@@ -16,6 +17,7 @@ def ask(
     inputs: Sequence[Any],
     nbest: int,
     progress: Callable[[int], object] = lambda count: None,
+    options: Mapping[str, Any] = MappingProxyType({}),
 ) -> list[list[Any]]:
     """The answers to each input, best first, whichever of these arguments the model's `predict` has.
 
@@ -24,6 +26,7 @@ def ask(
         inputs: what it is asked about.
         nbest: how many answers to each.
         progress: called after each batch with its number of inputs.
+        options: further arguments, which the model's `predict` has.
 
     Raises:
         ValueError: several answers are asked for, and the model gives one.
@@ -33,7 +36,7 @@ def ask(
     if nbest > 1 and "nbest" not in known:
         raise ValueError(f"the model of {predictor.name} gives one answer to each input: leave --nbest out")
     named = {"nbest": nbest, "weights": shows_colours(predictor), "progress": progress}
-    found = predict(inputs, **{name: value for name, value in named.items() if name in known})
+    found = predict(inputs, **{name: value for name, value in named.items() if name in known}, **options)
     if "progress" not in known:
         progress(len(inputs))
     return list(found) if "nbest" in known else [[answer] for answer in found]

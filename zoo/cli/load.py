@@ -1,5 +1,6 @@
 """Loads the runs that a command names, and asks what their models take."""
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -63,6 +64,23 @@ def require_inputs(
         name = run_name(predictor.checkpoint.path)
         loaded[name if name not in loaded else str(run)] = predictor
     return loaded
+
+
+def require_options(run: str, options: "Mapping[str, Any]", load: Load) -> None:
+    """Refuses options that the `predict` of a run's model does not have.
+
+    Args:
+        run: its folder or file.
+        options: what was given, by the names of arguments.
+        load: see `loader`.
+
+    Raises:
+        ValueError: it lacks one, or the run cannot be loaded.
+    """
+    predict = getattr(load(run), "predict", None)
+    known = inspect.signature(predict).parameters if predict else {}
+    if unknown := [f"--{name.replace('_', '-')}" for name in options if name not in known]:
+        raise ValueError(f"the model of {run} does not continue texts: leave {', '.join(unknown)} out")
 
 
 def asks_for(inputs: "Inputs | None", line: str = "FILE") -> str:

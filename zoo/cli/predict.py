@@ -1,15 +1,17 @@
 """`zoo predict`: asks trained models about texts, pairs of texts, files of many thousand, or pictures."""
 
+from itertools import takewhile
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from zoo.cli.clear_errors import clear_errors
-from zoo.cli.load import is_run, loader
+from zoo.cli.load import is_run, loader, require_options
 from zoo.cli.predict_games import play_games
 from zoo.cli.predict_pictures import pictures_behind, predict_pictures
 from zoo.cli.predict_texts import predict_texts
+from zoo.cli.score_texts import score_texts
 
 
 def predict(
@@ -35,9 +37,35 @@ def predict(
         typer.Option(
             min=1,
             help="Answers to each input, the best first: translations, as lines of number, score and text;"
-            " captions, as lines of score and text; or classes.",
+            " captions, as lines of score and text; classes; or continuations of a text.",
         ),
     ] = 1,
+    length: Annotated[
+        int | None, typer.Option(min=1, help="Tokens of a continuation; fewer where the model ends the text.")
+    ] = None,
+    temperature: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            help="Of the draws of a continuation: below 1 more probable tokens are drawn, and 0 takes the"
+            " most probable one each time. This and the next three are those of decoding= unless given.",
+        ),
+    ] = None,
+    top_k: Annotated[
+        int | None, typer.Option(min=1, help="Draw from this many most probable tokens.")
+    ] = None,
+    top_p: Annotated[
+        float | None,
+        typer.Option(help="Draw from the most probable tokens that together have this probability."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the draws.")] = None,
+    score: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead, say how probable each line of this file is: its log-probability in nats, the"
+            " tokens that have it (all but the first) and the perplexity; `-` is standard input."
+        ),
+    ] = None,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -54,16 +82,31 @@ def predict(
         typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
     ] = "32-true",
 ) -> None:
-    """Ask trained models: translate or classify a text, match two, look at pictures, or play."""
+    """Ask trained models: translate, classify or continue a text, match two, look at pictures, or play."""
     from zoo.tasks.predictor import check_picture
 
     with clear_errors():
         if plot is not None:  # before the long work
             check_picture(plot)
         load = loader(device=device, precision=precision)
-        if file is None and all(map(is_run, arguments)) and load(arguments[0]).without_input:
+        given = {
+            "length": length,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "seed": seed,
+        }
+        options = {name: value for name, value in given.items() if value is not None}
+        if options and score is None:
+            for run in takewhile(is_run, arguments):
+                require_options(run, options, load)
+        if score is not None:
+            if file is not None or plot is not None or nbest > 1 or options:
+                raise ValueError("--score takes nothing but runs and a file: leave the other options out")
+            score_texts(arguments, file=score, load=load)
+        elif file is None and all(map(is_run, arguments)) and load(arguments[0]).without_input:
             play_games(arguments, plot=plot, load=load)
         elif file is None and (pictures := pictures_behind(arguments)):
             predict_pictures(arguments[: -len(pictures)], pictures, nbest=nbest, plot=plot, load=load)
         else:
-            predict_texts(arguments, file=file, nbest=nbest, plot=plot, load=load)
+            predict_texts(arguments, file=file, nbest=nbest, plot=plot, load=load, options=options)

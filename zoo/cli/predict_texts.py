@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from itertools import dropwhile
+from itertools import chain, dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,9 +35,17 @@ _NO_BAR = 64  # texts that are done before a bar could be read
 
 
 def predict_texts(
-    arguments: Sequence[str], *, file: str | None, nbest: int, plot: Path | None, load: Load
+    arguments: Sequence[str],
+    *,
+    file: str | None,
+    nbest: int,
+    plot: Path | None,
+    load: Load,
+    options: Mapping[str, Any],
 ) -> None:
     """Prints what models answer to texts, or to pairs of texts, and draws what they attend to.
+
+    One answer of one model that writes piece by piece, which has a `stream`, is shown as it is written.
 
     Args:
         arguments: runs; without a `file` a sentence behind them, two texts, or `-` for standard input.
@@ -45,6 +53,7 @@ def predict_texts(
         nbest: how many answers to each.
         plot: the drawing; None for none.
         load: see `loader`.
+        options: further arguments of the models' `predict`, see `require_options`.
 
     Raises:
         ValueError: something cannot be read or drawn.
@@ -52,7 +61,7 @@ def predict_texts(
     from zoo.tasks.inputs import PAIRS, SENTENCES
 
     runs, given = _split(arguments, file, load)
-    lines = _read_lines(file or "-") if given is None else {"the sentence": _text(given[0], "the sentence")}
+    lines = read_lines(file or "-") if given is None else {"the sentence": _text(given[0], "the sentence")}
     if plot is not None:  # before the long work
         if list(lines.values()) == [""]:
             raise ValueError("--plot draws one sentence, and the one given is empty")
@@ -73,9 +82,13 @@ def predict_texts(
             raise ValueError("two texts are needed, and one is empty")
     if plot is not None:
         require_alike(predictors, plot)
-    _print_answers(predictors, texts, nbest, unit="pairs" if paired else "sentences")
+    first = next(iter(predictors.values()))
+    if given is not None and texts[0] and nbest == len(predictors) == 1 and hasattr(first, "stream"):
+        _stream(first, texts[0], options)
+    else:
+        _print_answers(predictors, texts, nbest, options, unit="pairs" if paired else "sentences")
     if plot is not None:
-        for picture in next(iter(predictors.values())).draw(predictors, texts[0], plot):
+        for picture in first.draw(predictors, texts[0], plot):
             print(f"drew {picture}", file=sys.stderr)
 
 
@@ -139,7 +152,7 @@ def _split(
     return runs, None if reads_lines else given
 
 
-def _read_lines(file: str) -> dict[str, str]:
+def read_lines(file: str) -> dict[str, str]:
     """The lines of a file, by what they are called in messages."""
     from zoo.training.checkpoint import nearest
 
@@ -181,7 +194,28 @@ def _text(given: str | bytes, where: str) -> str:
     return "" if is_blank(text) else text
 
 
-def _print_answers(predictors: "Mapping[str, Any]", texts: Sequence[Any], nbest: int, *, unit: str) -> None:
+def _stream(predictor: Any, text: str, options: Mapping[str, Any]) -> None:
+    """Writes a text and, piece by piece, what follows."""
+    pieces = predictor.stream(text, **options)
+    first = next(pieces, "")  # before anything is written: what is wrong shows here
+    try:
+        for piece in chain([text, first], pieces):
+            sys.stdout.write(piece)
+            sys.stdout.flush()
+        sys.stdout.write("\n")
+    except KeyboardInterrupt as error:
+        sys.stdout.write("\n")
+        raise typer.Exit(130) from error
+
+
+def _print_answers(
+    predictors: "Mapping[str, Any]",
+    texts: Sequence[Any],
+    nbest: int,
+    options: Mapping[str, Any],
+    *,
+    unit: str,
+) -> None:
     """Answers window by window; whatever stops it, the lines of finished windows are written, in order."""
     written, several = 0, len(predictors) > 1
     try:
@@ -192,7 +226,7 @@ def _print_answers(predictors: "Mapping[str, Any]", texts: Sequence[Any], nbest:
                 window = texts[start : start + WINDOW]
                 asked = [text for text in window if text]
                 found = {
-                    name: iter(ask(predictor, asked, nbest, lambda count: bar.advance(task, count)))
+                    name: iter(ask(predictor, asked, nbest, lambda count: bar.advance(task, count), options))
                     for name, predictor in predictors.items()
                 }
                 lines: list[str | RenderableType] = []
@@ -203,6 +237,8 @@ def _print_answers(predictors: "Mapping[str, Any]", texts: Sequence[Any], nbest:
                         if text:
                             where = [*run, f"line {number}"]
                             lines += answered(predictors[name], before, next(answers), nbest, where)
+                            if len(texts) > 1:  # so that a line stays one
+                                lines = [_in_one_line(line) for line in lines]
                         else:  # an empty line keeps its place
                             lines.append("\t".join([*before, *([""] if nbest > 1 else []), ""]))
                 write(lines)
@@ -213,6 +249,10 @@ def _print_answers(predictors: "Mapping[str, Any]", texts: Sequence[Any], nbest:
         if isinstance(error, KeyboardInterrupt):
             raise typer.Exit(130) from error
         raise
+
+
+def _in_one_line(line: str | RenderableType) -> str | RenderableType:
+    return line.replace("\n", "\\n") if isinstance(line, str) else line
 
 
 def _bar(doing: str, unit: str, count: int) -> Progress:

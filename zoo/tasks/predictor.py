@@ -30,7 +30,10 @@ class Predictor:
     `zoo predict` serves every class whose `predict` takes SENTENCES, PAIRS or PICTURES. A `predict` with an
     argument `nbest` returns a list of answers to each input, the best first; one without returns one answer
     to each. It may also have the arguments `weights` (whether answers keep attention weights) and `progress`
-    (called after each batch with its number of inputs). For `--plot` a class has `draw`, see `TextPredictor`
+    (called after each batch with its number of inputs), and those that continue texts: `length`,
+    `temperature`, `top_k`, `top_p` and `seed`. A class that writes piece by piece also has
+    `stream(text, **these)`, an iterator of strings, and one that gives texts a probability `score(texts)`,
+    see `zoo.cli.score_texts`. For `--plot` a class has `draw`, see `TextPredictor`
     (of a pair, too) and `PicturePredictor`.
 
     Attributes:

@@ -63,6 +63,10 @@ class Samples(Callback):
             os.truncate(self._path, min(self._loaded["size"], self._path.stat().st_size))
         self._loaded = None
 
+    def items(self, task: pl.LightningModule, number: int) -> list[dict[str, Any]]:
+        """What is shown: `number` items with `input`, `references` and `prediction`, the same every time."""
+        return fixed_predictions(task, "val", number)
+
     def on_validation_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Counts the validation and, at every k-th one, writes the items and sends them to the dashboards."""
         if trainer.sanity_checking or not trainer.is_global_zero:
@@ -71,11 +75,11 @@ class Samples(Callback):
         if self._validations % self._every:
             return
         text, rows = f"step {trainer.global_step}\n", []
-        for item in fixed_predictions(pl_module, "val", self._number):
+        for item in self.items(pl_module, self._number):
             references = item["references"][:_REFERENCES]
             lines = [(self.given, item["input"]), *(("reference", reference) for reference in references)]
             for label, line in [*lines, ("prediction", item["prediction"])]:
-                text += f"  {label:<12}{line}\n"
+                text += f"  {label:<12}{line}\n".replace("\n", "\\n", line.count("\n"))
             text += "\n"
             rows.append([item["input"], " | ".join(references), item["prediction"]])
         with self._path.open("a", encoding="utf-8") as file:

@@ -1,16 +1,17 @@
 """Continues texts with a trained model, and scores them."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
-from torch import Tensor
 
 from zoo.decoding import Greedy, Sample
-from zoo.decoding.sample import draw, filtered
-from zoo.decoding.step import Step
+from zoo.decoding.sample import draw as draw_token
+from zoo.decoding.sample import filtered
 from zoo.tasks.inputs import SENTENCES, check_whole_number, takes
-from zoo.tasks.predictor import Predictor
+from zoo.tasks.predictor import Predictor, check_picture, draw
 
 if TYPE_CHECKING:
     from zoo.tasks.language_modelling.task import LanguageModelling
@@ -97,20 +98,11 @@ class TextGenerator(Predictor):
         answers = []
         for text in texts:
             ids = self._ids(text)
-            with torch.no_grad(), self.autocast():
-                state, memory = self.read(ids[:-1]), ()
-                found = search(
-                    self._step,
-                    state,
-                    memory,
-                    bos=ids[-1],
-                    eos=self._end,
-                    forbidden=self._forbidden,
-                    maximum_length=torch.tensor([length], device=self.task.device),
-                )[0]
+            with self.autocast():
+                found = self.task.continued(ids, search, length)
             answers.append(
                 [
-                    Continuation(text, self._continued(ids, one.ids), one.log_prob, one.finished)
+                    Continuation(text, self.task.text_behind(ids, one.ids), one.log_prob, one.finished)
                     for one in found[:nbest]
                 ]
             )
@@ -133,24 +125,27 @@ class TextGenerator(Predictor):
         search = self._search(1, temperature, top_k, top_p, seed)
         ids, shown = self._ids(text), ""
         written: list[int] = []
-        never = torch.tensor(self._forbidden, dtype=torch.int64, device=self.task.device)
+        never = torch.tensor(self.task.never, dtype=torch.int64, device=self.task.device)
         uniform = torch.Generator().manual_seed(getattr(search, "seed", 0))
-        state, token = self.read(ids[:-1]), ids[-1]
+        with self.autocast():
+            state, token = self.task.state_behind(ids[:-1]), ids[-1]
         while len(written) < length:
             with torch.no_grad(), self.autocast():
-                step = self._step(torch.tensor([[token]], device=self.task.device), state, ())
+                step = self.task.network.step(torch.tensor([[token]], device=self.task.device), state)
             state, log_probs = step.state, step.log_probs[0, 0].index_fill(0, never, float("-inf"))
             if isinstance(search, Sample):
                 probabilities = filtered(
                     log_probs, temperature=search.temperature, top_k=search.top_k, top_p=search.top_p
                 )
-                token = int(draw(probabilities, torch.rand((), generator=uniform).to(probabilities.device)))
+                token = int(
+                    draw_token(probabilities, torch.rand((), generator=uniform).to(probabilities.device))
+                )
             else:
                 token = int(log_probs.argmax())
-            if token == self._end:
+            if token == self.task.end:
                 return
             written.append(token)
-            whole = self._continued(ids, written)
+            whole = self.task.text_behind(ids, written)
             if not whole.endswith("�"):  # a character of several bytes is not whole yet
                 yield whole[len(shown) :]
                 shown = whole
@@ -169,23 +164,45 @@ class TextGenerator(Predictor):
             found.append(Score(sum(log_probs), len(log_probs)))
         return found
 
+    def plot(self, text: str, path: str | Path) -> list[Path]:
+        """Draws what each head attends to in the beginning of a text, see `draw`."""
+        return self.draw({self.name: self}, text, path)
+
+    @staticmethod
+    def draw(predictors: Mapping[str, "TextGenerator"], text: str, path: str | Path) -> list[Path]:
+        """Draws what each head of several models attends to in the beginning of a text.
+
+        Args:
+            predictors: the models, by the names that stand in titles.
+            text: a raw text.
+            path: the first drawing; others lie beside it, with the names of model and attention.
+
+        Returns:
+            The drawings.
+
+        Raises:
+            ValueError: no model has attention to draw, or a file cannot be written.
+        """
+        from zoo.tasks.language_modelling.figures import heads_of
+
+        check_picture(path)
+        figures = {
+            f"{name}_{kind}": figure
+            for name, one in predictors.items()
+            for kind, figure in heads_of(one.task, one._ids(text), title=name).items()
+        }
+        if not figures:
+            raise ValueError(f"cannot draw {path}: {', '.join(predictors)} has no attention to draw")
+        first, *others = figures
+        paths = [Path(path), *(Path(path).with_stem(f"{Path(path).stem}_{name}") for name in others)]
+        for name, file in zip([first, *others], paths, strict=True):
+            draw(file, partial(figures.__getitem__, name))
+        return paths
+
     def columns(self, answer: Continuation, nbest: int) -> list[str]:
         """The text with its continuation; before it, of several, the log-probability."""
         whole = answer.prompt + answer.text
         return [f"{answer.log_prob:.2f}", whole] if nbest > 1 else [whole]
-
-    def read(self, ids: Sequence[int]) -> Any:
-        """The state behind some tokens, of which those count that the model can still see."""
-        state = self.task.network.init_state(1)
-        if context := self.task.network.context:
-            ids = ids[max(0, len(ids) - context) :]
-        with torch.no_grad(), self.autocast():
-            for token in ids:
-                state = self._step(torch.tensor([[token]], device=self.task.device), state, ()).state
-        return state
-
-    def _step(self, tokens: Tensor, state: Any, memory: Any) -> Step:
-        return self.task.network.step(tokens, state)
 
     def _search(
         self,
@@ -212,24 +229,8 @@ class TextGenerator(Predictor):
     def _ids(self, text: str) -> list[int]:
         """The ids of a text, without those that would end it."""
         (ids,) = self.task.codec.encode([text])
-        while ids and ids[-1] == self._end:
+        while ids and ids[-1] == self.task.end:
             ids.pop()
         if not ids:
             raise ValueError(f"a text must have a token to go on from, got {text!r}")
         return ids
-
-    def _continued(self, ids: Sequence[int], written: Sequence[int]) -> str:
-        """The text of what was written behind some ids."""
-        before = self.task.codec.decode(ids)
-        return self.task.codec.decode([*ids, *written])[len(before) :]
-
-    @property
-    def _end(self) -> int:
-        """The token that ends a text; an id that there is not where no token does."""
-        end = self.task.text.end
-        return -1 if end is None else end
-
-    @property
-    def _forbidden(self) -> list[int]:
-        special = self.task.text.special
-        return [number for name, number in special.items() if number != self._end]

@@ -13,6 +13,7 @@ from torchmetrics import MeanMetric
 
 from zoo.core.spec import DataSpec
 from zoo.core.text import TextCodec
+from zoo.decoding import Hypothesis
 from zoo.kernels import linear_cross_entropy
 from zoo.metrics import Measure, Perplexity
 from zoo.networks.language_model import LanguageModel, Modelled, begun_anew
@@ -105,17 +106,22 @@ class LanguageModelling(Task):
         """Reads windows; where the network carries a state, from where the windows before ended."""
         if not self.network.carries:
             return self.network(batch.tokens)
-        state, rows = self._states.get(part), len(batch.tokens)
-        leaves, shape = tree_flatten(state)
-        if isinstance(state, list):  # from a checkpoint: what it is like, the network knows
-            shape = tree_flatten(self.network.init_state(1))[1]
-        state = None
-        if leaves and len(leaves[0]) >= rows:
-            held = (leaf[:rows].to(batch.tokens.device) for leaf in leaves)
-            state = begun_anew(tree_unflatten(held, shape), batch.carried)
-        read = self.network(batch.tokens, state)
+        read = self.network(batch.tokens, self._state_before(part, batch))
         self._states[part] = tree_map(Tensor.detach, read.state)
         return read
+
+    def _state_before(self, part: str, batch: TextBatch) -> Any:
+        """The state in which windows begin; None where all begin anew."""
+        held, rows = self._states.get(part), len(batch.tokens)
+        if held is None:
+            return None
+        leaves, shape = tree_flatten(held)
+        if len(leaves[0]) < rows:  # the end of the text was narrower, and now it begins anew
+            return None
+        if isinstance(held, list):  # from a checkpoint: how it is nested, the network knows
+            shape = tree_flatten(self.network.init_state(1))[1]
+        own = [leaf[:rows].to(batch.tokens.device) for leaf in leaves]
+        return begun_anew(tree_unflatten(own, shape), batch.carried)
 
     def on_save_checkpoint(self, checkpoint: dict[str, Any]) -> None:
         """Adds the states of training windows as plain lists."""
@@ -191,6 +197,49 @@ class LanguageModelling(Task):
         return {"loss_by_position": [round(loss, 4) for loss in losses]} if losses else {}
 
     # Use
+
+    def continued(self, ids: Sequence[int], search: Search, length: int) -> list[Hypothesis]:
+        """Continuations of a text, best first.
+
+        Args:
+            ids: the text, at least one token.
+            search: how they are found.
+            length: the most tokens of each.
+        """
+        with torch.no_grad():
+            return search(
+                lambda tokens, state, memory: self.network.step(tokens, state),
+                self.state_behind(ids[:-1]),
+                (),
+                bos=ids[-1],
+                eos=self.end,
+                forbidden=self.never,
+                maximum_length=torch.tensor([length], device=self.device),
+            )[0]
+
+    @torch.no_grad()
+    def state_behind(self, ids: Sequence[int]) -> Any:
+        """The state behind some tokens, of which those are read that the model can still see."""
+        state = self.network.init_state(1)
+        if context := self.network.context:
+            ids = ids[max(0, len(ids) - context) :]
+        for token in ids:
+            state = self.network.step(torch.tensor([[token]], device=self.device), state).state
+        return state
+
+    def text_behind(self, before: Sequence[int], ids: Sequence[int]) -> str:
+        """The text of `ids` where they stand behind others."""
+        return self.codec.decode([*before, *ids])[len(self.codec.decode(before)) :]
+
+    @property
+    def end(self) -> int:
+        """The token that ends a text; an id that there is not where no token does."""
+        return -1 if self.text.end is None else self.text.end
+
+    @property
+    def never(self) -> list[int]:
+        """Special tokens that no continuation has."""
+        return [number for number in self.text.special.values() if number != self.end]
 
     @torch.no_grad()
     def score(self, texts: Sequence[Sequence[int]]) -> list[list[float]]:
