@@ -81,6 +81,7 @@ def test_it_begins_with_the_weights_of_a_language_model(tmp_path: Path) -> None:
         "zoo.tasks.language_modelling.LanguageModelling",
         optimizer=part("torch.optim.Adam", lr=0.001),
         scheduler=None,
+        decoding=part("zoo.decoding.Sample", partial=False, seed=5),
         monitor="val/loss",
     )
     run = tmp_path / "run"
