@@ -76,6 +76,7 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
         | {f"zoo.tasks.{path.parent.name}.batch" for path in PROJECT.glob("zoo/tasks/*/batch.py")},
         None,
     ),
+    "data.text.of_run": ({"data.text", "zoo.core.spec", "zoo.training.checkpoint"}, None),  # reads a run
     "train": ({"zoo", "data"}, None),
 }
 

@@ -25,6 +25,7 @@ SMALL = {
     "tracking": ["experiment=ram_tracking", HIDDEN],
     "classification": ["experiment=document_hierarchical", "selection=hard", HIDDEN],
     "matching": ["experiment=counterparts_attentive", "selection=hard", HIDDEN],
+    "masked_language_modelling": ["experiment=stdlib_bert", "model.layers=1"],
     "language_modelling": ["experiment=stdlib_gpt", "model.layers=1"],
 }
 

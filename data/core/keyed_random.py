@@ -50,9 +50,13 @@ class Draws:
 
     def below(self, bound: int) -> NDArray[np.int64]:
         """The next number of each stream, `(B,)`: from 0 to less than `bound`, which is at most 2**32."""
+        return self.within(np.asarray(bound))
+
+    def within(self, bounds: NDArray[np.integer]) -> NDArray[np.int64]:
+        """The same with a bound for each stream, `(B,)`."""
         self._state = self._state + _GOLDEN
-        # The upper half as a fraction of 2**32: how likely numbers are differs by bound / 2**32 at most.
-        return ((_mixed(self._state) >> _HALF) * np.uint64(bound) >> _HALF).astype(np.int64)
+        # The upper half as a fraction of 2**32: how likely numbers are differs by bounds / 2**32 at most.
+        return ((_mixed(self._state) >> _HALF) * bounds.astype(np.uint64) >> _HALF).astype(np.int64)
 
 
 def distinct(draws: Draws, bound: int, count: int) -> NDArray[np.int64]:

@@ -8,14 +8,17 @@ from typing import Any
 
 import pytest
 import torch
+from small_run import save_run
 
+from data.text.wordpiece import WordPiece
 from zoo.attention import Location
 from zoo.config import resolvers
 from zoo.config.check import check, placeholder
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError
-from zoo.core.spec import ImageSpec
+from zoo.core.spec import DataSpec, ImageSpec, LabelSpec
+from zoo.core.text import text_spec
 from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -109,6 +112,14 @@ NEEDS |= {
     )
     for name in names
 }
+NEEDS |= {f"model/size/bert_{name}": ["model=bert"] for name in ("tiny", "mini", "small", "medium", "base")}
+NEEDS |= {name: ["model=bert"] for name in ("model/positions/bert", "data/imdb_masked", "data/stdlib_masked")}
+NEEDS["task/masked_language_modelling"] = ["model=bert"]
+NEEDS["scheduler/linear"] = ["trainer.max_steps=1000"]
+NEEDS["data/tokenizer/of_run"] = ["model=bert_classifier", "data=sst2", "data.tokenizer.run={run}"]
+TUNED = ("sst2_bert_tiny", "mr_bert_tiny", "sick_bert_tiny")
+NEEDS |= {f"experiment/{name}": ["model.pretrained={run}"] for name in TUNED}
+NEEDS |= {f"experiment/{name}_scratch": ["data.tokenizer.run={run}"] for name in TUNED}
 NEEDS["model/query/other_text"] = [
     "model=convolutional_text",
     "model/pooling=attention",
@@ -151,8 +162,18 @@ def test_conf_holds_nothing_but_configurations() -> None:
     assert {path.suffix for path in CONF.rglob("*") if path.is_file()} == {".yaml"}
 
 
+@pytest.fixture(scope="module")
+def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small run of `model=bert`, untrained."""
+    resolvers.register()
+    settings = small(compose_jobs(CONF, ["experiment=imdb_bert_tiny", "trainer=cpu"], False)[0].config)
+    text = text_spec(WordPiece(size=60).train(["a story of two dogs"]), maximum_length=128)
+    spec = DataSpec("stories", {"text": text, "follows": LabelSpec(("random", "next"))})
+    return save_run(tmp_path_factory.mktemp("pretrained"), dict(settings), spec, 1.0)
+
+
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
-def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
+def test_composes_checks_and_builds(choice: Path, tmp_path: Path, pretrained: Path) -> None:
     resolvers.register()
     if choice.as_posix() in EXTRAS:
         pytest.importorskip(EXTRAS[choice.as_posix()])
@@ -162,7 +183,8 @@ def test_composes_checks_and_builds(choice: Path, tmp_path: Path) -> None:
         (tmp_path / "pictures" / label).mkdir(parents=True)
         (tmp_path / "pictures" / label / "1.png").touch()
     (tmp_path / "texts.csv").touch()
-    needs = [text.format(pictures=tmp_path / "pictures") for text in NEEDS.get(choice.as_posix(), [])]
+    needs = NEEDS.get(choice.as_posix(), [])
+    needs = [text.format(pictures=tmp_path / "pictures", run=pretrained) for text in needs]
     line = [f"paths.runs_dir={tmp_path}/runs", override, *needs]
     job = compose_jobs(CONF, line, multirun=group == "sweep")[0]
 
@@ -488,8 +510,9 @@ def one_of_each(recipes: list[str]) -> list[Any]:
 
 
 @pytest.mark.parametrize("recipe", one_of_each(options("experiment")))
-def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str) -> None:
-    config = configure(f"experiment={recipe}", "trainer=debug")
+def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str, pretrained: Path) -> None:
+    needs = [text.format(run=pretrained) for text in NEEDS.get(f"experiment/{recipe}", [])]
+    config = configure(f"experiment={recipe}", "trainer=debug", *needs)
     check(small(config))
     trainer = config["trainer"]
     assert trainer["max_epochs"] == 1

@@ -29,11 +29,13 @@ class Classified(NamedTuple):
         readings: what attention read of words: of a text one reading, or one for each width of filters; of
             documents one for each group of sentences. None without attention over words.
         over_sentences: what it read of the sentences of documents; None without attention over sentences.
+        further_loss: `(B,)`, what training adds to the loss of each text; None for nothing.
     """
 
     logits: Tensor
     readings: tuple[Reading, ...] = ()
     over_sentences: Reading | None = None
+    further_loss: Tensor | None = None
 
 
 def require_one_text(pooling: Pooling) -> None:

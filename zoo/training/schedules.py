@@ -104,3 +104,34 @@ class WarmupCosine(LambdaLR):
             return 0.5 * (1.0 + math.cos(math.pi * progress))
 
         super().__init__(optimizer, factor)
+
+
+class WarmupLinear(LambdaLR):
+    """Rises linearly, then falls linearly, to zero one step after the last (Devlin et al. 2019, A.2).
+
+    Args:
+        optimizer: its `lr` is the highest rate.
+        warmup_steps: the steps of the rise, which may be 0.
+        total_steps: all steps of the training.
+
+    Raises:
+        ValueError: warmup_steps is negative, or total_steps does not exceed it.
+    """
+
+    def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
+        if warmup_steps < 0:
+            raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
+        if total_steps <= warmup_steps:
+            raise ValueError(
+                f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}: the rate"
+                " ends at a known step; raise trainer.max_steps above it, or lower scheduler.warmup_steps"
+            )
+        highest = max(1, warmup_steps)
+
+        def factor(done: int) -> float:
+            step = done + 1
+            if step < highest:
+                return step / highest
+            return max(0.0, (total_steps + 1 - step) / (total_steps + 1 - highest))
+
+        super().__init__(optimizer, factor)

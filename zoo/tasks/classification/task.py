@@ -24,6 +24,7 @@ from zoo.tasks.classification.reader import Raw, Reader
 from zoo.tasks.classification.readings import choices_of, redundancy_of, weights_of
 from zoo.tasks.classification.rules import absent_metrics, unused_settings
 from zoo.tasks.classification.scores import ClassificationScores
+from zoo.tasks.pretrained import begin_with_run, run_fits_network
 from zoo.tasks.rules import Configured
 from zoo.tasks.sampled_readings import ReinforceParts, estimator, reinforce_terms
 from zoo.tasks.task import Task
@@ -72,7 +73,7 @@ class ClassificationTask(Task):
     batch_type = ClassificationBatch
     noun, unit = "texts", "words"
     predictor = Classifier
-    rules = (vectors_fit_network,)
+    rules = (vectors_fit_network, run_fits_network)
     metrics: ClassVar = {
         "accuracy": Measure(
             MulticlassAccuracy, better="max", digits=4, headline=True, watched=1, items=MATCH_ITEMS
@@ -129,18 +130,22 @@ class ClassificationTask(Task):
         self.weight = 1.0 if reinforce is None else reinforce.get("weight", 1.0)
 
     def setup(self, stage: str) -> None:
-        """See `Task`; a training begins with the data's word vectors, where it has any."""
+        """See `Task`; a training begins with word vectors, or the weights of a run, where there are any."""
         super().setup(stage)
         begin_with_vectors(self.network, self.trainer)
+        begin_with_run(self.network, self.spec, self.trainer)  # type: ignore[arg-type]
 
     # Training
 
     def loss_of(self, batch: ClassificationBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        """See `Task`: cross-entropy, the penalty, and REINFORCE where readings are sampled."""
+        """See `Task`: cross-entropy, what a network adds, the penalty, and REINFORCE for choices."""
         classified = self.network(batch.text)
         nll = F.cross_entropy(classified.logits.float(), batch.labels, reduction="none")
         loss = nll.mean()
         terms = {"cross_entropy": loss}
+        if classified.further_loss is not None:
+            terms["further_loss"] = classified.further_loss.mean()
+            loss = loss + terms["further_loss"]
         if self.penalty:
             terms["redundancy"] = redundancy_of(classified)
             loss = loss + self.penalty * terms["redundancy"]

@@ -33,6 +33,7 @@ from zoo.tasks.matching.match import DrawnMap, Match
 from zoo.tasks.matching.predictor import Matcher
 from zoo.tasks.matching.rules import absent_metrics, overlap_is_read, unused_settings
 from zoo.tasks.matching.scores import SQUARED_ERROR_ITEMS, MatchingScores, PointingAccuracy
+from zoo.tasks.pretrained import begin_with_run, run_fits_network
 from zoo.tasks.rules import Configured
 from zoo.tasks.sampled_readings import ReinforceParts, estimator, joined, reinforce_terms, sampled
 from zoo.tasks.task import Task
@@ -81,7 +82,7 @@ class MatchingTask(Task):
     batch_type = MatchingBatch
     noun, unit = "pairs", "pairs"
     predictor = Matcher
-    rules = (overlap_is_read, vectors_fit_network)
+    rules = (overlap_is_read, vectors_fit_network, run_fits_network)
     metrics: ClassVar = {
         "map": Measure(
             MeanAveragePrecision, better="max", digits=4, headline=True, watched=1, items=MAP_ITEMS
@@ -145,18 +146,22 @@ class MatchingTask(Task):
         self.weight = 1.0 if reinforce is None else reinforce.get("weight", 1.0)
 
     def setup(self, stage: str) -> None:
-        """See `Task`; word vectors of the data come into the network."""
+        """See `Task`; word vectors of the data, and the weights of a run, come into the network."""
         super().setup(stage)
         begin_with_vectors(self.network, self.trainer)  # type: ignore[arg-type]
+        begin_with_run(self.network, self.spec, self.trainer)  # type: ignore[arg-type]
 
     # Training
 
     def loss_of(self, batch: MatchingBatch) -> tuple[Tensor, dict[str, Tensor]]:
-        """See `Task`: the loss of answers, and REINFORCE where readings are sampled."""
+        """See `Task`: the loss of answers, what the network adds, and REINFORCE for sampled readings."""
         matched = self._match(batch)
         losses = self._losses(matched.logits, batch.answers)
         loss = losses.mean()
         terms = {"squared_error" if self.degree else "cross_entropy": loss}
+        if (further := getattr(matched, "further_loss", None)) is not None:
+            terms["further_loss"] = further.mean()
+            loss = loss + terms["further_loss"]
         if self.reinforce is not None and (choices := sampled(getattr(matched, "readings", ()))):
             of_choices = reinforce_terms(self.reinforce, joined(choices), reward=-losses.detach())
             loss = loss + self.weight * of_choices.pop("loss")

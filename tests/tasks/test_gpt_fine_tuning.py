@@ -1,0 +1,103 @@
+"""GPT's fine-tuning: it begins with a language model's weights, and that model's loss stands beside."""
+
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from small_run import WORDS, part, save_run
+
+from zoo.attention import ScaledDot
+from zoo.core.batch import Padded
+from zoo.core.spec import DataSpec, LabelSpec
+from zoo.core.text import text_spec
+from zoo.networks.gpt import Gpt
+from zoo.networks.gpt_classifier import GptClassifier
+from zoo.networks.positions import Learned
+from zoo.tasks.classification import ClassificationTask
+from zoo.tasks.classification.batch import ClassificationBatch
+from zoo.tasks.matching import MatchingTask
+from zoo.tasks.matching.batch import MatchingBatch
+from zoo.tasks.pretrained import begin_with_run
+
+TEXT = text_spec(WORDS, maximum_length=6)
+CLASSES = LabelSpec(("a", "b", "c"))
+SIZES: dict[str, Any] = {
+    **{"model_size": 8, "feed_forward_size": 12, "heads": 2, "layers": 2},
+    **{"dropout": 0.0, "attention_dropout": 0.0},
+}
+PARTS: dict[str, Any] = {"attention": {"score": ScaledDot}, "positions": partial(Learned, maximum_length=16)}
+
+
+def learning(task: type, spec: DataSpec, **settings: Any) -> Any:
+    torch.manual_seed(0)
+    return task(
+        network=GptClassifier(spec=spec, **SIZES, **PARTS),
+        spec=spec,
+        optimizer=partial(torch.optim.Adam, lr=0.01),
+        scheduler=None,
+        reinforce=None,
+        monitor="val/accuracy",
+        **settings,
+    ).train()
+
+
+LEFT = Padded(torch.tensor([[5, 6, 3], [7, 3, 0]]), torch.tensor([3, 2]))
+RIGHT = Padded(torch.tensor([[8, 3, 0, 0], [5, 6, 7, 3]]), torch.tensor([2, 4]))
+LABELS = torch.tensor([1, 2])
+
+
+def test_both_tasks_add_the_loss_of_the_language_model() -> None:
+    single = DataSpec("texts", {"text": TEXT, "label": CLASSES})
+    pair = DataSpec("pairs", {"left": TEXT, "right": TEXT, "label": CLASSES})
+    of_texts = learning(ClassificationTask, single, penalty=0.0, train_items=0)
+    of_pairs = learning(MatchingTask, pair)
+    index = torch.arange(2)
+    for task, batch, given in (
+        (of_texts, ClassificationBatch(index, LEFT, LABELS, ["", ""]), (LEFT,)),
+        (of_pairs, MatchingBatch(index, LEFT, RIGHT, LABELS, ["", ""], ["", ""]), (LEFT, RIGHT)),
+    ):
+        found = task.network(*given)
+        assert found.further_loss.min() > 0
+        loss, terms = task.loss_of(batch)
+        torch.testing.assert_close(terms["further_loss"], found.further_loss.mean())
+        expected = F.cross_entropy(found.logits, LABELS) + found.further_loss.mean()
+        torch.testing.assert_close(loss, expected)
+
+
+def test_it_begins_with_the_weights_of_a_language_model(tmp_path: Path) -> None:
+    trained = DataSpec("running", {"text": TEXT}, test_hash="0" * 64, vocabulary_hash="1" * 64)
+    torch.manual_seed(1)
+    network = Gpt(spec=trained, activation=torch.nn.GELU, **SIZES, **PARTS)
+    model = part(
+        "zoo.networks.gpt.Gpt",
+        attention={"score": part("zoo.attention.ScaledDot")},
+        positions=part("zoo.networks.positions.Learned", maximum_length=16),
+        activation=part("torch.nn.GELU"),
+        **SIZES,
+    )
+    task = part(
+        "zoo.tasks.language_modelling.LanguageModelling",
+        optimizer=part("torch.optim.Adam", lr=0.001),
+        scheduler=None,
+        decoding=part("zoo.decoding.Sample", partial=False, seed=5),
+        monitor="val/loss",
+    )
+    run = tmp_path / "run"
+    save_run(run, {"model": model, "task": task}, trained, 1.0)
+    path = run / "checkpoints" / "best.ckpt"
+    content = torch.load(path, weights_only=True)
+    content["state_dict"] = {f"network.{name}": weight for name, weight in network.state_dict().items()}
+    torch.save(content, path)
+
+    spec = DataSpec("texts", {"text": TEXT, "label": CLASSES})
+    classifier = GptClassifier(spec=spec, pretrained=str(run), **SIZES, **PARTS)
+    trainer: Any = type("Trainer", (), {"ckpt_path": None, "state": type("State", (), {"fn": "fit"})})
+    before = {name: weight.clone() for name, weight in classifier.state_dict().items()}
+    begin_with_run(classifier, spec, trainer)
+    given = network.state_dict()
+    for name, weight in classifier.state_dict().items():
+        expected = given[name.removeprefix("gpt.")] if name.startswith("gpt.") else before[name]
+        assert torch.equal(weight, expected)
+    assert {name.removeprefix("gpt.") for name in before if name.startswith("gpt.")} == set(given)

@@ -1,0 +1,82 @@
+"""From a raw text with masks to ids, and to what a model fills in."""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor
+
+from zoo.core.text import TextCodec
+
+MASK = re.compile(r"\[MASK\]|<mask>")
+"""How a mask is written in a text."""
+
+
+class Candidate(NamedTuple):
+    """A token that may stand at a mask.
+
+    Attributes:
+        token: its name.
+        probability: what the model gives it.
+        id: its number.
+    """
+
+    token: str
+    probability: float
+    id: int
+
+
+class Filled(NamedTuple):
+    """A text whose masks are filled.
+
+    Attributes:
+        text: with one candidate at each mask.
+        words: these candidates, mask by mask.
+        candidates: of each mask, the likeliest first.
+        unread: how many tokens at the end the model did not read, because the text is too long.
+    """
+
+    text: str
+    words: Sequence[Candidate] = ()
+    candidates: Sequence[Sequence[Candidate]] = ()
+    unread: int = 0
+
+
+class MaskedText(NamedTuple):
+    """A text as a network reads it.
+
+    Attributes:
+        ids: from CLS to SEP.
+        places: where MASK stands in them.
+        unread: see `Filled`.
+    """
+
+    ids: list[int]
+    places: list[int]
+    unread: int
+
+
+class HeadMaps(NamedTuple):
+    """The weights of all heads in one text.
+
+    Attributes:
+        weights: `(L, h, T, T)` on the CPU, of L layers with h heads.
+        queries: T tokens.
+        keys: likewise.
+    """
+
+    weights: Tensor
+    queries: list[str]
+    keys: list[str]
+
+
+def read_masks(text: str, codec: TextCodec) -> MaskedText:
+    """The ids of a text, with MASK where it stands in the text; the end of a long text is not read."""
+    spec = codec.spec
+    parts = [ids[1:-1] for ids in codec.encode(MASK.split(text))]
+    ids = [spec.cls, *parts[0]]
+    for part in parts[1:]:
+        ids += [spec.mask, *part]
+    unread = max(0, len(ids) + 1 - spec.maximum_length)
+    ids = [*ids[: spec.maximum_length - 1], spec.sep]
+    return MaskedText(ids, [place for place, one in enumerate(ids) if one == spec.mask], unread)
