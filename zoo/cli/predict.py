@@ -46,6 +46,13 @@ def predict(
             " or a game, or what each word of captions looked at."
         ),
     ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="The length of the sequence that a model makes and answers, such as 120 vectors to copy.",
+        ),
+    ] = None,
     device: Annotated[
         str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
     ] = None,
@@ -60,9 +67,14 @@ def predict(
     with clear_errors():
         if plot is not None:  # before the long work
             check_picture(plot)
+        plays = file is None and all(map(is_run, arguments))
         load = loader(device=device, precision=precision)
-        if file is None and all(map(is_run, arguments)) and load(arguments[0]).without_input:
-            play_games(arguments, plot=plot, load=load)
+        if plays and load(arguments[0]).without_input:
+            play_games(arguments, plot=plot, load=load, length=length)
+        elif length is not None:
+            raise ValueError(
+                "--length is for models that make their own sequences: give nothing but such runs"
+            )
         elif file is None and (pictures := pictures_behind(arguments)):
             predict_pictures(arguments[: -len(pictures)], pictures, nbest=nbest, plot=plot, load=load)
         else:

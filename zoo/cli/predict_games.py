@@ -7,8 +7,14 @@ from pathlib import Path
 from zoo.cli.load import Load, require_alike, require_inputs
 
 
-def play_games(runs: Sequence[str], *, plot: Path | None, load: Load) -> None:
-    """Plays the same game with each model, prints what became of every ball, and draws the paths.
+def play_games(runs: Sequence[str], *, plot: Path | None, load: Load, length: int | None = None) -> None:
+    """Plays the same game with each model, prints what became of it, and draws it.
+
+    Args:
+        runs: folders or files.
+        plot: the drawing; None: no drawing.
+        load: see `loader`.
+        length: of a sequence, for models that make and answer one.
 
     Raises:
         ValueError: a run cannot be loaded or plays no games, or nothing can be drawn; nothing is printed
@@ -19,7 +25,11 @@ def play_games(runs: Sequence[str], *, plot: Path | None, load: Load) -> None:
     )
     if plot is not None:
         require_alike(players, plot)
-    games = {name: player.play() for name, player in players.items()}
+    chosen = {} if length is None else {"length": length}
+    for name, player in players.items():
+        if chosen and not player.takes_length:
+            raise ValueError(f"--length: the model of {name} plays games, which have no length")
+    games = {name: player.play(**chosen) for name, player in players.items()}
     if plot is not None:
         next(iter(players.values())).draw(games, plot)
         print(f"drew {plot}", file=sys.stderr)

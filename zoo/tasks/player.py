@@ -3,15 +3,20 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from zoo.tasks.predictor import Predictor
 
 
 class Player(Predictor):
-    """A trained agent."""
+    """A trained agent.
+
+    Attributes:
+        takes_length: whether `play` takes a `length`.
+    """
 
     without_input = True
+    takes_length: ClassVar[bool] = False
 
     @abstractmethod
     def play(self, seed: int = 1) -> list[Any]:
