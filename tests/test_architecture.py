@@ -65,7 +65,13 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
     ),
     "zoo.figures": ({"zoo.figures"}, None),
     "data": (
-        {"data", *(f"zoo.core.{name}" for name in ("batch", "overlap", "reading", "spec", "text", "image"))}
+        {
+            "data",
+            *(
+                f"zoo.core.{name}"
+                for name in ("batch", "overlap", "problems", "reading", "spec", "text", "image")
+            ),
+        }
         | {"zoo.core.sentences", "zoo.core.word_vectors"}
         | {f"zoo.tasks.{path.parent.name}.batch" for path in PROJECT.glob("zoo/tasks/*/batch.py")},
         None,

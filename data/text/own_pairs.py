@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, compress, islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from data.core.paths import did_you_mean
 from data.core.splitting import position
 from data.text.columns import Column, Degree, Group, Label, Text
 from data.text.corpus import Corpus
-from data.text.tables import ENDINGS, as_label, as_text, ending, read_table
+from data.text.tables import ENDINGS, as_label, as_text, ending, no_class_of_train, read_table
 from data.text.text_files import Blank, content_hash
 from zoo.core.text import check_language
 
@@ -84,6 +84,8 @@ class OwnPairs(Corpus):
             split: Path(os.path.expanduser(path)) for split, path in given.items() if path is not None
         }
         for split, path in self._paths.items():
+            if os.path.isdir(path):
+                raise ValueError(f"{split} must be {_ALLOWED}; {path} is a folder")
             if not os.path.isfile(path):
                 raise ValueError(f"{split} needs {path}, which does not exist{did_you_mean(path)}")
             if ending(path) not in ENDINGS:
@@ -97,13 +99,15 @@ class OwnPairs(Corpus):
         return [self.left, self.right, self.answer, *([] if self.group is None else [self.group])]
 
     @property
+    def _answers(self) -> Label | Degree:
+        if self.degrees is None:
+            return Label(tuple(self.labels or ()))
+        return Degree(*map(float, self.degrees))
+
+    @property
     def columns(self) -> dict[str, Column]:
         """Two texts, what they are to each other, and perhaps the group."""
-        answer: dict[str, Column] = (
-            {"label": Label(tuple(self.labels or ()))}
-            if self.degrees is None
-            else {"degree": Degree(*map(float, self.degrees))}
-        )
+        answer = {"label" if self.degrees is None else "degree": self._answers}
         grouped = {} if self.group is None else {"group": Group()}
         return {"left": Text(self.language), "right": Text(self.language), **answer, **grouped}
 
@@ -128,7 +132,10 @@ class OwnPairs(Corpus):
         Raises:
             ValueError: a file cannot be used; names file and line. Or the pairs are too few to hold any out.
         """
-        splits = {split: self._read(split) for split in self._paths}
+        known = None
+        if self.labels is None and self.degrees is None:
+            known = {answer for _, (_, _, answer, *_) in self._keyed("train")}
+        splits = {split: self._read(split, known) for split in self._paths}
         missing = [split for split in ("val", "test") if split not in splits]
         if not missing:
             return splits
@@ -148,11 +155,16 @@ class OwnPairs(Corpus):
             )
         return splits | {"train": compress(self._read("train"), train)}
 
-    def _read(self, split: str) -> Iterator[Row]:
-        return (row for _, row in self._keyed(split))
+    def _read(self, split: str, known: Collection[str] | None = None) -> Iterator[Row]:
+        return (row for _, row in self._keyed(split, known))
 
-    def _keyed(self, split: str) -> Iterator[tuple[str, Row]]:
-        """The rows of a split, after what decides where each is held out; groups have numbers."""
+    def _keyed(self, split: str, known: Collection[str] | None = None) -> Iterator[tuple[str, Row]]:
+        """The rows of a split, after what decides where each is held out; groups have numbers.
+
+        Args:
+            split: which one.
+            known: the labels of train; None: those of other splits are not looked at.
+        """
         path, numbers = self._paths[split], dict[str, int]()
         blank = Blank(f"lacks {', '.join(self._names[:-1])} or {self._names[-1]}", "remove or fill them")
         named_by = "data.corpus.left, right, answer and group"
@@ -162,6 +174,8 @@ class OwnPairs(Corpus):
             if blank.found(path, number, *texts, str(answer), *map(str, group)):
                 continue
             value = self._answer(where, answer)
+            if known is not None and value not in known:
+                raise ValueError(f"{where}: {no_class_of_train(self.answer, str(value), known)}")
             if self.group is None:
                 yield texts[0], (*texts, value)
             else:
@@ -170,9 +184,15 @@ class OwnPairs(Corpus):
         blank.refuse()
 
     def _answer(self, where: str, value: Any) -> str | float:
+        """A label or a degree, one of those that there may be."""
+        found: str | float
         if self.degrees is None:
-            return as_label(where, self.answer, value)
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise ValueError(f"{where}: {self.answer!r} must be a number, got {value!r}") from None
+            found = as_label(where, self.answer, value)
+        else:
+            try:
+                found = float(value)
+            except (TypeError, ValueError):
+                raise ValueError(f"{where}: {self.answer!r} must be a number, got {value!r}") from None
+        if problem := self._answers.problem(found):
+            raise ValueError(f"{where}: {self.answer!r} {problem}")
+        return found

@@ -2,12 +2,13 @@
 
 import csv
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from data.text.text_files import is_encodable, read_json_line, read_lines
+from zoo.core.problems import unknown
 
 ENDINGS = (".csv", ".tsv", ".jsonl")
 """Of files that `read_table` reads, plain or packed as `.gz`."""
@@ -105,6 +106,17 @@ def as_label(where: str, name: str, value: Any) -> str:
     if isinstance(value, int):  # true and false as well
         return json.dumps(value)
     raise ValueError(f"{where}: {name!r} must be text or a whole number, got {json.dumps(value)[:40]}")
+
+
+def no_class_of_train(name: str, label: str, known: Collection[str]) -> str:
+    """What is wrong with a label that no text to train on has.
+
+    Args:
+        name: of the column.
+        label: what stands there.
+        known: the labels of train.
+    """
+    return f"{name} {label!r} is no class of train{unknown(label, sorted(known))}"
 
 
 def _place(where: str, name: str, names: list[str], named_by: str) -> int:

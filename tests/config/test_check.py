@@ -514,7 +514,7 @@ TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch
                 "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline",
             ],
             "task.reinforce.baseline: SoftReadingBaseline needs the expected reward under soft "
-            "attention, which only model=show_attend_tell model/caption_decoder=attentive can tell; take ",
+            "attention, which GridTransformer cannot tell; take ",
         ),
         (
             ["experiment=fc_mnist", "task.reinforce.baseline._target_=zoo.attention.SoftReadingBaseline"],

@@ -68,6 +68,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("seed==3", "cannot be read: extraneous input '='; special characters need quotes"),
         ("hydra.searchpath=['file:///no/where']", "there is no folder /no/where"),
         ("hydra.searchpath=3", "hydra.searchpath must be a list of strings. Got: 3"),
+        ("model/query=learned", "nothing here has model/query; take it with model/pooling=attention"),
         ("hydra/launcher=foo", "there is no hydra/launcher called foo; allowed: "),
     ],
 )

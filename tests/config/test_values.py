@@ -92,6 +92,8 @@ class Sizes(TypedDict):
         (1e5, str, ["key: must be text, got 100000.0; in quotes it is text: '\"...\"'"]),
         (3, str | None, ["key: must be text or null, got 3; in quotes it is text: '\"3\"'"]),
         (None, str, ["key: must be text, got null"]),
+        ("a", list[str], ["key: must be a list, got 'a'; write it as a list: key=[a]"]),
+        (3, list[str], ["key: must be a list, got 3"]),
         (3, Literal["a", "b"], ["key: must be 'a', 'b', got 3"]),
     ],
 )

@@ -40,8 +40,11 @@ def test_a_named_package_has_folders_versions_and_classes(package: str, tmp_path
     assert (tmp_path / "imported").exists()
 
 
-def test_an_installed_package_announces_itself(package: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    point = EntryPoint("theirs", package, plugins.GROUP)
+@pytest.mark.parametrize("within", ["", ".parts", ":Own"])
+def test_an_installed_package_announces_itself(
+    package: str, within: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    point = EntryPoint("theirs", f"{package}{within}", plugins.GROUP)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [point] if group == plugins.GROUP else [])
     monkeypatch.setattr(plugins, "_installed", plugins._installed.__wrapped__)
     assert plugins.plugins() == (package,)

@@ -25,7 +25,17 @@ def written(path: Path, text: str) -> Path:
 
 @pytest.mark.parametrize("ending", ["txt", "vec", "txt.gz", "zip"])
 @pytest.mark.parametrize(
-    "text", [LINES, HEADER + LINES, LINES.replace("\n", " \n"), LINES.replace("\n", "\r\n")]
+    "text",
+    [
+        LINES,
+        HEADER + LINES,
+        LINES.replace("\n", " \n"),
+        LINES.replace("\n", "\r\n"),
+        "\ufeff" + LINES,
+        "\ufeff" + HEADER + LINES,
+        LINES.replace(" ", "  "),
+        LINES.replace(" ", "\t"),
+    ],
 )
 def test_formats(tmp_path: Path, ending: str, text: str) -> None:
     path = written(tmp_path / f"vectors.{ending}", text)
@@ -69,6 +79,13 @@ def test_the_line_that_is_broken_is_named(tmp_path: Path, text: str, named: str)
         read_vectors(path, {"cat"})
     with pytest.raises(ValueError, match=named):
         vector_size(path)
+
+
+@pytest.mark.parametrize("said", [2, 4])
+def test_a_file_with_other_than_its_number_of_words_is_refused(tmp_path: Path, said: int) -> None:
+    path = written(tmp_path / "v.vec", f"{said} 3\n{LINES}")
+    with pytest.raises(ValueError, match=rf"line 1 says {said} words, and 3 follow"):
+        read_vectors(path, {"the"})
 
 
 def test_a_word_of_another_encoding_is_named(tmp_path: Path) -> None:

@@ -304,7 +304,7 @@ def test_a_batch_is_learned_by_heart(toy: MatchingData, network: Callable[..., n
 
 
 @pytest.mark.parametrize("all_right", [False, True])
-def test_right_and_wrong_pairs_are_drawn_apart(
+def test_right_and_wrong_pairs_are_drawn_apart_and_the_same_ones_under_every_model(
     toy: MatchingData, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, all_right: bool
 ) -> None:
     if all_right:
@@ -312,4 +312,5 @@ def test_right_and_wrong_pairs_are_drawn_apart(
     callback = PairFigures(folder=tmp_path, pairs=2)
     quiet_trainer(tmp_path, callbacks=[callback]).test(make_task(toy), datamodule=toy, verbose=False)
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert names == {"pairs_right_test.png"} | (set() if all_right else {"pairs_wrong_test.png"})
+    always = {"pairs_test.png", "pairs_right_test.png"}
+    assert names == always | (set() if all_right else {"pairs_wrong_test.png"})

@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 
 import yaml
+from hydra.core.default_element import GroupDefault
 from hydra.core.global_hydra import GlobalHydra
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.core.override_parser.types import Override
@@ -30,6 +31,10 @@ PLUGINS = {"optuna": "optuna", "slurm": "slurm", "submitit_slurm": "slurm", "sub
 
 _UNMATCHED = re.compile(r"In '(.+?)': Could not override '(.+?)'")
 """What Hydra says of a choice within a file for a group that nothing brings along."""
+
+
+_NOT_BROUGHT = "Could not override '"
+"""How Hydra's words begin for a typed choice in a group that nothing brings along."""
 
 
 def key_of(override: str) -> str:
@@ -136,6 +141,26 @@ def _groups(holder: str) -> list[str]:
     return [f"{holder}/{group}" for group in loader.list_groups(holder)]
 
 
+def _bringing(group: str) -> Iterator[str]:
+    """The choices whose files bring a group along, such as `model/pooling=attention`."""
+    holder = group.rpartition("/")[0]
+    load = GlobalHydra.instance().config_loader().repository.load_config  # type: ignore[attr-defined]
+    for place in (holder, *_groups(holder)):
+        for option in options_of(place):
+            file = load(f"{place}/{option}")
+            parts = file.defaults_list if file else []
+            if group in (_whole(part, place) for part in parts if isinstance(part, GroupDefault)):
+                yield f"{place}={option}"
+
+
+def _whole(part: GroupDefault, place: str) -> str:
+    """A group in a file's list of defaults, from the top; empty of one that the file only changes."""
+    group = str(part.group)
+    if part.override:
+        return ""
+    return group.removeprefix("/") if group.startswith("/") else f"{place}/{group}"
+
+
 def _mistake(override: Override, text: str, searchpath: list[str]) -> str | None:
     key = override.key_or_group
     if not key:
@@ -214,6 +239,9 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     holder, slash, _ = key.rpartition("/")
     if slash and key not in (groups := _groups(holder)):
         return f"there is no {key}" + unknown(key, groups)
+    if slash and str(error).startswith(_NOT_BROUGHT):
+        files = " or ".join(_bringing(key)) or "another choice"
+        return f"nothing here has {key}; take it with {files}"
     # The deepest part of the key that exists says what could have been meant.
     parent, part = base, ""
     for part in key.split("."):

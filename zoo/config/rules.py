@@ -96,8 +96,8 @@ def soft_baseline_has_soft_attention(config: Config, given: Collection[str]) -> 
     if getattr(baseline, "reads_softly", False) and not getattr(decoder, "reads_softly", False):
         yield Problem(
             "task.reinforce.baseline",
-            f"{baseline.__name__} needs the expected reward under soft attention, which only "  # type: ignore[union-attr]
-            "model=show_attend_tell model/caption_decoder=attentive can tell; "
+            f"{baseline.__name__} needs the expected reward under soft attention, which "  # type: ignore[union-attr]
+            f"{getattr(decoder, '__name__', 'the model')} cannot tell; "
             "take zoo.attention.MovingAverageBaseline or zoo.attention.LearnedBaseline",
         )
 

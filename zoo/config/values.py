@@ -168,6 +168,9 @@ def _can_be_written(annotation: Any) -> bool:
 def _hint(value: Any, annotation: Any, key: str) -> str:
     if isinstance(value, list) and value and all(fits(part, annotation) for part in value):
         return f"; to run a job with each: -m {key}={','.join(map(str, value))}"
+    items = None if isinstance(value, list | dict | None) else _items(annotation, 1)
+    if items is not None and fits(value, items[0]):
+        return f"; write it as a list: {key}=[{value}]"
     if isinstance(value, bool | int | float) and fits("", annotation):
         written = "..." if isinstance(value, float) else shown(value)  # 1e5 has become 100000.0
         return f"; in quotes it is text: '\"{written}\"'"

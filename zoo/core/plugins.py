@@ -55,7 +55,8 @@ def _typed() -> list[str]:
 
 @cache  # looking through all that is installed takes long
 def _installed() -> tuple[str, ...]:
-    return tuple(point.value for point in entry_points(group=GROUP))
+    # A point may name a module or an object in the package; parts are found from the package itself.
+    return tuple(point.module.partition(".")[0] for point in entry_points(group=GROUP))
 
 
 def _place(package: str) -> str:

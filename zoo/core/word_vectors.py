@@ -1,11 +1,12 @@
 """Reads files of word vectors: GloVe's, word2vec's as text, fastText's `.vec`; plain, `.gz` or `.zip`.
 
-A line has a word and its numbers, between blanks. word2vec and fastText begin with a line that says how many
-words and numbers there are.
+A line has a word and its numbers, with one or more blanks between. word2vec and fastText begin with a line
+that says how many words and numbers there are.
 """
 
 from __future__ import annotations
 
+import codecs
 import zipfile
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
@@ -40,7 +41,7 @@ def vector_size(path: Path) -> int:
         FileNotFoundError: there is none.
         ValueError: it is no file of vectors; names the line.
     """
-    size, lines = _begin(path)
+    _, size, lines = _begin(path)
     for number, raw in islice(lines, _LOOKED_AT):
         _numbers(path, number, _word_and_numbers(path, number, raw, size)[1])
     return size
@@ -51,25 +52,30 @@ def read_vectors(path: Path, words: Collection[str]) -> WordVectors:
 
     Raises:
         FileNotFoundError: there is none.
-        ValueError: it is no file of vectors; names the line.
+        ValueError: it is no file of vectors; names the line. Or it has not as many words as it says.
     """
-    size, lines = _begin(path)
+    said, size, lines = _begin(path)
     wanted, found = set(words), dict[str, NDArray[np.float32]]()
+    count = 0
     for number, raw in lines:
+        count += 1
         word, values = _word_and_numbers(path, number, raw, size)
         if word in wanted and word not in found:
             found[word] = _numbers(path, number, values)
+    if said not in (None, count):
+        raise Unreadable(path, f"is no whole file: line 1 says {said:,} words, and {count:,} follow")
     return WordVectors(size, found)
 
 
-def _begin(path: Path) -> tuple[int, Iterator[tuple[int, bytes]]]:
-    """The size of the vectors, and all lines that have one with their numbers."""
+def _begin(path: Path) -> tuple[int | None, int, Iterator[tuple[int, bytes]]]:
+    """How many words the file says it has, the size of their vectors, and the lines of words, numbered."""
     lines = enumerate(_lines(path), start=1)
     number, first = next(lines, (0, b""))
+    first = first.removeprefix(codecs.BOM_UTF8)
     parts = first.split()
     if len(parts) == 2 and all(part.isdigit() for part in parts):
-        return _at_least_one(path, int(parts[1])), lines
-    return _at_least_one(path, len(parts) - 1), chain([(number, first)], lines)
+        return int(parts[0]), _at_least_one(path, int(parts[1])), lines
+    return None, _at_least_one(path, len(parts) - 1), chain([(number, first)], lines)
 
 
 def _at_least_one(path: Path, size: int) -> int:
@@ -98,7 +104,7 @@ def _lines(path: Path) -> Iterator[bytes]:
 
 def _word_and_numbers(path: Path, number: int, raw: bytes, size: int) -> tuple[str, list[bytes]]:
     """What stands in a line; a word may hold blanks, as some of GloVe's do, but none behind a number."""
-    word, *values = raw.strip(b" \r\n").rsplit(b" ", size)
+    word, *values = raw.strip(b" \r\n").rsplit(None, size) or [b""]
     if len(values) != size or (b" " in word and _is_number(word.rpartition(b" ")[2])):
         there = len(raw.split()) - 1
         raise Unreadable(

@@ -45,7 +45,8 @@ def require_one_text(pooling: Pooling) -> None:
     if pooling.needs_other:
         raise ValueError(
             "query: OtherText asks for a second text, and this network reads one text;"
-            " take model/query=learned or model/query=last_state"
+            " take model/query=learned or model/query=last_state, or for pairs of texts"
+            " model=attentive_matching, whose model/reader=attentive reads one text with the other's vector"
         )
 
 

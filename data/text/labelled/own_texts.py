@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 from pathlib import Path
@@ -14,7 +14,7 @@ from data.text.columns import Column, Label, Sentences, Text
 from data.text.corpus import Corpus
 from data.text.labelled.folds import Example
 from data.text.labelled.holding_out import require_share, with_held_out
-from data.text.tables import ENDINGS, as_label, as_text, ending, read_table
+from data.text.tables import ENDINGS, as_label, as_text, ending, no_class_of_train, read_table
 from data.text.text_files import Blank, content_hash
 from zoo.core.reading import read_text
 from zoo.core.sentences import split_sentences
@@ -30,8 +30,8 @@ _ALLOWED = (
 _LOOKED_AT = 1000
 """Rows of each file that are read before a run begins: many mistakes are of a whole file."""
 
-Row = tuple[int, str, str]
-"""The number of a line, the text and the label that stand there."""
+Row = tuple[str, str, str]
+"""A place, for messages, and the text and the label that stand there."""
 
 
 @dataclass(kw_only=True)
@@ -112,10 +112,14 @@ class OwnTexts(Corpus):
         if len(labels) < 2:
             found = f"one label, {labels.pop()!r}" if labels else "no texts"
             raise ValueError(f"{self._paths['train']} has {found}: there is nothing to learn")
-        return with_held_out(self.name, self._paths, self._read, self.held_out)
+        return with_held_out(
+            self.name, self._paths, lambda split: self._read(self._paths[split], labels), self.held_out
+        )
 
-    def _read(self, split: str) -> Iterator[Example]:
-        for _, text, label in self._rows(self._paths[split]):
+    def _read(self, path: Path, labels: Collection[str]) -> Iterator[Example]:
+        for where, text, label in self._rows(path):
+            if label not in labels:
+                raise ValueError(f"{where}: {no_class_of_train(self.label, label, labels)}")
             yield (split_sentences(text) if self.documents else text), label
 
     def _rows(self, path: Path) -> Iterator[Row]:
@@ -128,7 +132,7 @@ class OwnTexts(Corpus):
             where = f"{path}, line {number}"
             row = as_text(where, self.text, text), as_label(where, self.label, label)
             if not blank.found(path, number, *row):
-                yield number, *row
+                yield where, *row
         blank.refuse()
 
 
@@ -138,7 +142,7 @@ def _of_folder(path: Path) -> Iterator[Row]:
             text = read_text(file)
             if is_blank(text):
                 raise ValueError(f"{file} is blank")
-            yield 1, text, folder.name
+            yield str(file), text, folder.name
 
 
 def _label_folders(path: Path) -> list[Path]:

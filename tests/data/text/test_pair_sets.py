@@ -232,6 +232,12 @@ class TestOwnPairs:
             (CSV + "q,s\n", {}, "line 402: 2 columns, must be 4"),
             (CSV + "q, ,yes,t\n", {}, "line 402 lacks question, sentence or ok"),
             (CSV, {"degrees": [0, 1]}, "line 2: 'ok' must be a number, got 'no'"),
+            (
+                "question,sentence,ok\na,b,1\nc,d,7\n",
+                {"degrees": [0, 5]},
+                "line 3: 'ok' .*from 0 to 5, got 7",
+            ),
+            (CSV, {"labels": ["yes", "maybe"]}, "line 2: 'ok' .*yes, maybe, got 'no'"),
         ],
     )
     def test_what_is_wrong_is_named_before_a_run(
@@ -249,6 +255,7 @@ class TestOwnPairs:
             ({"right": "question"}, "must name different columns"),
             ({"held_out": 0.5}, "held_out must be above 0 and below 0.5"),
             ({"val": "nowhere.csv"}, "val needs nowhere.csv, which does not exist"),
+            ({"val": "/"}, "val must be a .csv.*; / is a folder"),
         ],
     )
     def test_settings_that_do_not_fit_are_refused(
@@ -256,6 +263,12 @@ class TestOwnPairs:
     ) -> None:
         with pytest.raises(ValueError, match=said):
             self.corpus(tmp_path, **options)
+
+    def test_the_line_of_an_answer_that_train_lacks_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "test.csv").write_text("question,sentence,ok\na,b,yes\nc,d,yess\n")
+        corpus = self.corpus(tmp_path, test=str(tmp_path / "test.csv"))
+        with pytest.raises(ValueError, match=r"test\.csv, line 3: ok 'yess' .*did you mean yes\?"):
+            rows_of(corpus)
 
     def test_nothing_named_says_what_may_be(self) -> None:
         with pytest.raises(ValueError, match=r"train must name a \.csv, \.tsv or \.jsonl file"):

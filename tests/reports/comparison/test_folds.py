@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from compared_runs import edit, make_run
+from PIL import Image
 from scipy import stats
 
 from zoo.reports.comparison import table
@@ -176,3 +178,13 @@ def test_the_page_shows_predictions_of_one_fold(sweep: Path) -> None:
     assert all(item["input"].endswith("of fold 0") for item in samples["items"])
     assert samples["predictions"][0] is not None
     assert samples["predictions"][1] is None
+
+
+def test_pictures_are_of_one_fold(sweep: Path) -> None:
+    """The second score was not run on the first fold, whose pictures the baseline has."""
+    shutil.rmtree(sweep / "2_9")
+    for folder in sweep.iterdir():
+        (folder / "figures").mkdir()
+        Image.new("L", (7, 5)).save(folder / "figures" / "texts_test.png")
+    shown = page_data(compare(sweep))["pictures"]["texts"]
+    assert [one is not None for one in shown] == [True, False]

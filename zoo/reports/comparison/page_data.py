@@ -150,11 +150,17 @@ def _cut(text: str) -> str:
 def _pictures(
     comparison: Comparison, order: Sequence[int], notes: list[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
-    """What the first run of each group attended to at test, by the kind of picture."""
+    """What a run of each group attended to at test, by the kind of picture.
+
+    It is the group's first run or, of folds, the one on the fold of the baseline's: others have other items.
+    """
     found: dict[str, list[dict[str, Any] | None]] = {}
+    fold = comparison.rows[order[0]].group.runs[0].fold
     left, without = _PICTURE_BYTES, 0
     for number in order:
-        files = sorted((comparison.rows[number].group.runs[0].path / "figures").glob("*_test.png"))
+        runs = (run for run in comparison.rows[number].group.runs if run.fold == fold)
+        run = next(runs, None)
+        files = sorted((run.path / "figures").glob("*_test.png")) if run else []
         try:
             left -= sum(file.stat().st_size for file in files)
             if left < 0:

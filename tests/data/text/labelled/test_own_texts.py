@@ -80,11 +80,8 @@ def test_other_files_in_a_folder_are_counted(tmp_path: Path, caplog: pytest.LogC
 def test_a_field_of_several_lines(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('text,label\n"one\ntwo, three",x\nb,y\n')
     path = str(tmp_path / "a.csv")
-    test = table(tmp_path / "t.csv")
-    assert load(train=path, val=table(tmp_path / "v.csv"), test=test)["train"] == [
-        ("one\ntwo, three", "x"),
-        ("b", "y"),
-    ]
+    others = {split: table(tmp_path / f"{split}.csv", [("c", "y")]) for split in ("val", "test")}
+    assert load(train=path, **others)["train"] == [("one\ntwo, three", "x"), ("b", "y")]
 
 
 def test_a_long_field_leaves_the_limit_of_other_readers_alone(tmp_path: Path) -> None:
@@ -99,7 +96,7 @@ def test_a_long_field_leaves_the_limit_of_other_readers_alone(tmp_path: Path) ->
 def test_labels_of_json_may_be_numbers(tmp_path: Path) -> None:
     rows: list[Any] = [("a", 0), ("b", 1), ("c", True)]
     path = table(tmp_path / "a.jsonl", rows)
-    given = {split: table(tmp_path / f"{split}.jsonl") for split in ("val", "test")}
+    given = {split: table(tmp_path / f"{split}.jsonl", rows[:1]) for split in ("val", "test")}
     assert load(train=path, **given)["train"] == [("a", "0"), ("b", "1"), ("c", "true")]
 
 
@@ -203,6 +200,17 @@ def test_too_few_labels_or_texts(tmp_path: Path, rows: list[Example], named: str
 def test_bad_options_are_refused(tmp_path: Path, options: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         OwnTexts(train=table(tmp_path / "a.csv"), **options)
+
+
+def test_the_line_of_a_label_that_train_lacks_is_named(tmp_path: Path) -> None:
+    train = table(tmp_path / "a.csv")
+    test = table(tmp_path / "b.csv", [ROWS[0], ("x", "goof")])
+    with pytest.raises(ValueError, match=r"b\.csv, line 3: label 'goof' .*did you mean good\?"):
+        load(train=train, test=test)
+    (tmp_path / "c/goof").mkdir(parents=True)
+    (tmp_path / "c/goof/1.txt").write_text("x")
+    with pytest.raises(ValueError, match=r"1\.txt: label 'goof'"):
+        load(train=train, test=str(tmp_path / "c"))
 
 
 def test_a_split_needs_texts_of_its_own(tmp_path: Path) -> None:
