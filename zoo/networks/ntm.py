@@ -8,6 +8,7 @@ Shapes: B sequences, T steps, C input and O output channels, N locations of widt
 H = R + W, D controller size.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from typing import TypeAlias
 
@@ -87,6 +88,8 @@ class NeuralTuringMachine(nn.Module):
     - All heads address, and read, the memory that the step found; it then changes for the next step.
     - The first reads, the first weights (a softmax) and the first state of the controller are learned; the
       first memory is a constant, which Collier and Beel 2018 found the best of three.
+    - Learning begins with half of every first weight on location 0: a constant memory and equal weights
+      would keep all locations alike for ever.
     - The key strength β (equation 5) follows from the key, `softplus(w·k + b)`, as in `Cosine`. The
       controller emits the key, and beside it a vector of the same size, from which the selection computes
       g, s and γ.
@@ -136,7 +139,11 @@ class NeuralTuringMachine(nn.Module):
         self.output = Linear(size + read_heads * width, outputs)
         self.first_reads = nn.Parameter(0.01 * torch.randn(read_heads * width))
         kept = self.attention.selection.keeps_weights
-        self.first_weights = nn.Parameter(torch.zeros(heads, locations)) if kept else None
+        self.first_weights = None
+        if kept:
+            logits = torch.zeros(heads, locations)
+            logits[:, 0] = math.log(locations)
+            self.first_weights = nn.Parameter(logits)
 
     def forward(self, inputs: Tensor) -> Answer:
         """Reads `inputs (B, T, C)` step by step; the answer to a step depends on no later one."""
