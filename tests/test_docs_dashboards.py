@@ -22,6 +22,7 @@ SMALL = {
     "captioning": ["model=show_attend_tell", "selection=hard", "decoding=greedy"],
     "recognition": ["experiment=ram_digits"],
     "tracking": ["experiment=ram_tracking"],
+    "memory": ["experiment=copy_lstm"],
     "classification": ["experiment=document_hierarchical", "selection=hard"],
     "matching": ["experiment=counterparts_attentive", "selection=hard"],
 }

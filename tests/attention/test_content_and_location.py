@@ -31,7 +31,9 @@ def by_hand(
     chances = [math.exp(shift) for shift in shifts]
     chances = [one / sum(chances) for one in chances]
     shifted = [
-        sum(chances[shift + farthest] * gated[(i - shift) % count] for shift in range(-farthest, farthest + 1))
+        sum(
+            chances[shift + farthest] * gated[(i - shift) % count] for shift in range(-farthest, farthest + 1)
+        )
         for i in range(count)
     ]  # (8), a shift by +1 moves the focus to the next key
     power = 1 + math.log1p(math.exp(sharpness))

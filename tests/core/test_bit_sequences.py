@@ -37,7 +37,11 @@ def test_items_have_the_sizes_that_they_say(name: str) -> None:
             assert item.scored.any()
             assert item.scored[-1]
             assert np.isin(item.targets, (0, 1)).all()
-            assert (item.inputs.dtype, item.targets.dtype, item.scored.dtype) == (np.float32, np.float32, bool)
+            assert (item.inputs.dtype, item.targets.dtype, item.scored.dtype) == (
+                np.float32,
+                np.float32,
+                bool,
+            )
 
 
 @pytest.mark.parametrize("name", [name for name in KINDS if name != "dynamic_ngrams"])

@@ -139,7 +139,9 @@ def test_it_is_the_papers_equations(controller: str) -> None:
 @pytest.mark.parametrize("controller", CONTROLLERS)
 def test_gradients_are_those_of_the_equations(controller: str) -> None:
     network = build(controller, read_heads=1, write_heads=1)
-    assert torch.autograd.gradcheck(lambda inputs: network(inputs).logits, randn(1, 4, CHANNELS).requires_grad_())
+    assert torch.autograd.gradcheck(
+        lambda inputs: network(inputs).logits, randn(1, 4, CHANNELS).requires_grad_()
+    )
 
 
 @pytest.mark.parametrize("controller", CONTROLLERS)
