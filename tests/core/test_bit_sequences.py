@@ -170,5 +170,5 @@ def test_a_kind_is_read_from_its_settings() -> None:
     kind = kind_of({"_target_": "zoo.core.bit_sequences.Copy", "bits": 3, "shortest": 2, "longest": 4})
     assert isinstance(kind, Copy)
     assert (kind.bits, kind.shortest, kind.longest) == (3, 2, 4)
-    with pytest.raises(ValueError, match="os.system makes the sequences"):
+    with pytest.raises(ValueError, match=r"os\.system makes the sequences"):
         kind_of({"_target_": "os.system"})

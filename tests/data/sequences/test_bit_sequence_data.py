@@ -54,7 +54,7 @@ def test_every_sequence_once(workers: int) -> None:
 
 
 def test_processes_share_every_split() -> None:
-    shared(ready, 3, COUNTS)
+    shared(ready, 2, COUNTS)
 
 
 def test_training_sequences_are_new_in_every_epoch_others_the_same_in_every_run() -> None:
