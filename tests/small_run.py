@@ -254,7 +254,7 @@ def make_player(folder: Path, *, seed: int = 0, policy: str = "learned", scales:
 
 
 def make_answerer(folder: Path, *, seed: int = 0) -> Path:
-    """Writes the checkpoint of a Neural Turing Machine that copies 1 to 5 vectors of 3 bits, see `make_run`."""
+    """Writes the checkpoint of a Neural Turing Machine that copies 1 to 5 vectors, as `make_run` does."""
     model = part(
         "zoo.networks.ntm.NeuralTuringMachine",
         controller=part("zoo.networks.ntm.FeedForwardController", hidden_size=8),
