@@ -12,6 +12,8 @@ from zoo.attention.selections import Selection
 from zoo.attention.softmax import masked_softmax
 from zoo.kernels.precision import at_least_float32
 
+_SHARPEST = 1000.0
+"""The largest γ, whose product with the gradient of such a logarithm float32 still holds."""
 _TINY = 1e-30
 """Added to weights before their logarithm, whose gradient at 0 is infinite."""
 
@@ -28,7 +30,7 @@ class ContentAndLocation(Selection):
     - equation 9, sharpening: `w(i) = w̃(i)^γ / Σ_j w̃(j)^γ`, γ = 1 + softplus(W_γ s)
 
     The state of a query is its last weights, `(*lead, Q, K)`; `init_state` has all weight on the first key.
-    Masked keys behind the last kept one do not count.
+    Masked keys behind the last kept one do not count; keys that a memory has gained begin with weight 0.
 
     Fails: a step needs the weights of the last one, so the steps of a sequence are computed one by one; a
     shift by more than D takes several steps. `reverse`: not measured.
@@ -66,9 +68,11 @@ class ContentAndLocation(Selection):
         if not content.shape[-1]:
             return Selected(content, state=content)
         given = self.W(query).to(content.dtype)
-        gate, sharpness = given[..., :1].sigmoid(), 1 + functional.softplus(given[..., 1:2])
+        gate = given[..., :1].sigmoid()
+        sharpness = (1 + functional.softplus(given[..., 1:2])).clamp(max=_SHARPEST)
         shifts = given[..., 2:].softmax(-1)
         if state is not None:
+            state = functional.pad(state, (0, content.shape[-1] - state.shape[-1]))  # keys that are new
             shifted = self._shift(torch.lerp(state, content, gate), shifts, keep_mask)
             weights = _sharpen(shifted, sharpness, keep_mask)
             return Selected(weights, state=weights)
