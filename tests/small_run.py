@@ -10,7 +10,7 @@ from PIL import Image
 
 from data.text.vocabulary import Characters, Words
 from zoo.config.instantiate import instantiate
-from zoo.core.spec import DataSpec, DegreeSpec, ImageSpec, LabelSpec, OverlapSpec
+from zoo.core.spec import DataSpec, DegreeSpec, ImageSpec, LabelSpec, OverlapSpec, VectorSpec
 from zoo.core.text import text_spec
 from zoo.tasks.tracking.batch import CATCH_ACTIONS
 from zoo.training.checkpoint import contents
@@ -251,6 +251,34 @@ def make_player(folder: Path, *, seed: int = 0, policy: str = "learned", scales:
         for weight in built.parameters():  # opinions strong enough to move
             weight.mul_(3.0)
     return _save(folder, settings, spec, built, 0.5)
+
+
+def make_answerer(folder: Path, *, seed: int = 0) -> Path:
+    """Writes the checkpoint of a Neural Turing Machine that copies 1 to 5 vectors, as `make_run` does."""
+    model = part(
+        "zoo.networks.ntm.NeuralTuringMachine",
+        controller=part("zoo.networks.ntm.FeedForwardController", hidden_size=8),
+        attention={
+            "score": part("zoo.attention.Cosine"),
+            "selection": part("zoo.attention.ContentAndLocation"),
+        },
+        locations=6,
+        width=4,
+        read_heads=1,
+        write_heads=1,
+        first_memory=1e-6,
+    )
+    task = part(
+        "zoo.tasks.memory.MemoryTask",
+        optimizer=part("torch.optim.Adam", lr=0.001),
+        scheduler=None,
+        monitor="val/bits_per_sequence",
+    )
+    data = {"sequences": part("zoo.core.bit_sequences.Copy", bits=3, shortest=1, longest=5)}
+    del data["sequences"]["_partial_"]
+    spec = DataSpec("copy", {"inputs": VectorSpec(4), "targets": VectorSpec(3)})
+    settings = {"name": "small", "data": data, "model": model, "task": task}
+    return _save(folder, settings, spec, _build(settings, spec, seed), 20.0)
 
 
 def make_captioner(

@@ -69,7 +69,16 @@ MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
             "data",
             *(
                 f"zoo.core.{name}"
-                for name in ("batch", "overlap", "problems", "reading", "spec", "text", "image")
+                for name in (
+                    "batch",
+                    "overlap",
+                    "problems",
+                    "reading",
+                    "spec",
+                    "text",
+                    "image",
+                    "bit_sequences",
+                )
             ),
         }
         | {"zoo.core.sentences", "zoo.core.word_vectors"}

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from zoo.attention import (
     Additive,
     Attention,
+    ContentAndLocation,
     Cosine,
     Dot,
     Euclidean,
@@ -49,6 +50,7 @@ SELECTIONS: dict[str, Callable[..., Selection]] = {
     "gumbel_hard": partial(GumbelHard, temperature=0.7),
     "local_monotonic": partial(LocalMonotonic, window=2),
     "local_predictive": partial(LocalPredictive, window=2),
+    "content_and_location": ContentAndLocation,
 }
 COMBINATIONS = [(score, selection) for score in SCORES for selection in SELECTIONS]
 

@@ -27,6 +27,7 @@ FILES = {
     "selection/gumbel_hard": "GumbelHard",
     "selection/local_monotonic": "LocalMonotonic",
     "selection/local_predictive": "LocalPredictive",
+    "selection/content_and_location": "ContentAndLocation",
 }
 
 

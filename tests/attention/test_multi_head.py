@@ -142,7 +142,8 @@ def test_step_by_step_is_all_at_once(score: str, selection: str) -> None:
     memory = attention.prepare(randn(2, KEYS, SIZE, seed=4), keep_mask=masks()["padding"])
     queries = randn(2, QUERIES, SIZE, seed=3)
     together, state = attention(queries, memory), attention.init_state(memory)
-    assert state is None or state.shape == (2, 1, HEADS)
+    kept = (KEYS,) if attention.attention.selection.keeps_weights else ()
+    assert state is None or state.shape == (2, 1, HEADS, *kept)
     for step in range(QUERIES):
         one = attention(queries[:, step : step + 1], memory, state)
         state = one.state

@@ -101,7 +101,7 @@ def test_lines_are_scored(run: Path, tmp_path: Path) -> None:
 def test_what_cannot_be_done_is_said(run: Path, tmp_path: Path) -> None:
     other = make_run(tmp_path / "translates")
     assert _fails(other, "abc", "--top-k", 3, "--length", 4) == (
-        f"the model of {other} does not continue texts: leave --length, --top-k out"
+        f"the model of {other} takes no --length, --top-k"
     )
     assert _fails(other, "--score", "-", stdin=b"a\n").startswith(f"the model of {other} gives texts no prob")
     assert "with --score FILE there is no sentence" in _fails(run, "abc", "--score", "-", stdin=b"a\n")

@@ -54,6 +54,10 @@ NEEDS["data/image_captions"] = [
     "model=show_attend_tell",
     *(f"data.captions.{split}={CONF}/train.yaml" for split in ("train", "val", "test")),  # is there; not read
 ]
+BITS = ("copy_bits", "repeat_copy", "associative_recall", "dynamic_ngrams", "priority_sort")
+NEEDS |= {f"data/{name}": ["model=ntm"] for name in BITS}
+NEEDS |= {f"model/controller/{name}": ["model=ntm"] for name in ("feed_forward", "lstm")}
+NEEDS["task/memory"] = ["model=ntm"]
 CAPTIONS = ["model=show_attend_tell"]
 NEEDS["task/captioning"] = CAPTIONS
 NEEDS |= {

@@ -6,6 +6,7 @@ shapes; docs/attention.md is the catalogue.
 """
 
 from zoo.attention.attention import Attention
+from zoo.attention.content_and_location import ContentAndLocation
 from zoo.attention.glimpse import GlimpseSensor
 from zoo.attention.location_policy import CenterPolicy, LearnedPolicy, LocationPolicy, Look, RandomPolicy
 from zoo.attention.masks import causal_mask, combine, padding_mask
@@ -48,6 +49,7 @@ __all__ = [
     "Baseline",
     "CenterPolicy",
     "ConstantBaseline",
+    "ContentAndLocation",
     "Cosine",
     "Dot",
     "Euclidean",

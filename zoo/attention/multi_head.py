@@ -132,9 +132,11 @@ class MultiHeadAttention(nn.Module):
         return memory.extended(projected, values)
 
     def init_state(self, memory: Memory) -> Tensor | None:
-        """The selection's state `(*lead, 1, h)` before a decoder's first step; None if it has none."""
-        state = self.attention.init_state(memory)
-        return None if state is None else state.transpose(-2, -1)
+        """The selection's state `(*lead, 1, h)` before a decoder's first step; None if it has none.
+
+        Where the state is weights (`Selection.keeps_weights`) it is `(*lead, 1, h, K)`.
+        """
+        return self._swapped(self.attention.init_state(memory))
 
     def forward(
         self,
@@ -180,7 +182,13 @@ class MultiHeadAttention(nn.Module):
         """`forward` between the projections: queries `(*lead, h, Q, d_k)` read `(*lead, h, Q, d_v)`."""
         if not weights and can_fuse(self.attention, memory):
             return Attended(fused_context(self.attention, query, memory, causal=causal), None)
-        return self.attention.read(query, memory, None if state is None else state.transpose(-2, -1))
+        return self.attention.read(query, memory, self._swapped(state))
+
+    def _swapped(self, state: Tensor | None) -> Tensor | None:
+        """The state with the axes of queries and heads exchanged."""
+        if state is None:
+            return None
+        return state.transpose(-3, -2) if self.attention.selection.keeps_weights else state.transpose(-2, -1)
 
     def join(self, read: Attended, queries: Tensor | None) -> Attended:
         """Concatenates and projects the contexts of the heads.
@@ -198,7 +206,7 @@ class MultiHeadAttention(nn.Module):
         return Attended(
             context,
             weights,
-            None if state is None else state.transpose(-2, -1),
+            self._swapped(state),
             None if log_prob is None else log_prob.sum(-2),
             None if entropy is None else entropy.sum(-2),
             probabilities,

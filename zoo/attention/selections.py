@@ -30,18 +30,23 @@ class Selection(nn.Module, ABC):
             the loss then needs the term of `zoo.attention.reinforce`.
         uses_query: whether the weights depend on the query itself, beside the scores.
         counts_positions: whether the weights depend on a key's position in the memory.
+        keeps_weights: whether the state is the last weights, `(*lead, Q, K)`.
     """
 
     samples: ClassVar[bool] = False
     uses_query: ClassVar[bool] = False
     counts_positions: ClassVar[bool] = False
+    keeps_weights: ClassVar[bool] = False
 
     def __init__(self, *, query_size: int, heads: int | None = None) -> None:
         super().__init__()
         self.query_size, self.heads = query_size, heads
 
     def init_state(self, values: Tensor) -> Tensor | None:
-        """The state `(*lead, 1)` of a query before it reads values `(*lead, K, Dv)`; None if it has none."""
+        """The state `(*lead, 1)` of a query before it reads values `(*lead, K, Dv)`; None if it has none.
+
+        Where `keeps_weights` it is `(*lead, 1, K)`.
+        """
         return None
 
     @abstractmethod

@@ -67,7 +67,7 @@ def require_inputs(
 
 
 def require_options(run: str, options: "Mapping[str, Any]", load: Load) -> None:
-    """Refuses options that the `predict` of a run's model does not have.
+    """Refuses options that a run's model does not have.
 
     Args:
         run: its folder or file.
@@ -77,10 +77,11 @@ def require_options(run: str, options: "Mapping[str, Any]", load: Load) -> None:
     Raises:
         ValueError: it lacks one, or the run cannot be loaded.
     """
-    predict = getattr(load(run), "predict", None)
-    known = inspect.signature(predict).parameters if predict else {}
+    predictor = load(run)
+    ask = getattr(predictor, "play" if predictor.without_input else "predict", None)
+    known = inspect.signature(ask).parameters if ask else {}
     if unknown := [f"--{name.replace('_', '-')}" for name in options if name not in known]:
-        raise ValueError(f"the model of {run} does not continue texts: leave {', '.join(unknown)} out")
+        raise ValueError(f"the model of {run} takes no {', '.join(unknown)}")
 
 
 def asks_for(inputs: "Inputs | None", line: str = "FILE") -> str:

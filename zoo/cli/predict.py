@@ -41,7 +41,12 @@ def predict(
         ),
     ] = 1,
     length: Annotated[
-        int | None, typer.Option(min=1, help="Tokens of a continuation; fewer where the model ends the text.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Tokens of a continuation, fewer where the model ends the text; or the size of a sequence"
+            " that a model makes and answers, such as 120 vectors to copy.",
+        ),
     ] = None,
     temperature: Annotated[
         float | None,
@@ -58,7 +63,7 @@ def predict(
         float | None,
         typer.Option(help="Draw from the most probable tokens that together have this probability."),
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="Of the draws.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Of the draws, or of the game that is played.")] = None,
     score: Annotated[
         str | None,
         typer.Option(
@@ -105,7 +110,7 @@ def predict(
                 raise ValueError("--score takes nothing but runs and a file: leave the other options out")
             score_texts(arguments, file=score, load=load)
         elif file is None and all(map(is_run, arguments)) and load(arguments[0]).without_input:
-            play_games(arguments, plot=plot, load=load)
+            play_games(arguments, plot=plot, load=load, options=options)
         elif file is None and (pictures := pictures_behind(arguments)):
             predict_pictures(arguments[: -len(pictures)], pictures, nbest=nbest, plot=plot, load=load)
         else:

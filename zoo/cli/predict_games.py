@@ -1,14 +1,28 @@
 """`zoo predict` with agents that play, which need no input."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 from zoo.cli.load import Load, require_alike, require_inputs
 
 
-def play_games(runs: Sequence[str], *, plot: Path | None, load: Load) -> None:
-    """Plays the same game with each model, prints what became of every ball, and draws the paths.
+def play_games(
+    runs: Sequence[str],
+    *,
+    plot: Path | None,
+    load: Load,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> None:
+    """Plays the same game with each model, prints what became of it, and draws it.
+
+    Args:
+        runs: folders or files.
+        plot: the drawing; None: no drawing.
+        load: see `loader`.
+        options: further arguments, which the `play` of each model has.
 
     Raises:
         ValueError: a run cannot be loaded or plays no games, or nothing can be drawn; nothing is printed
@@ -19,7 +33,7 @@ def play_games(runs: Sequence[str], *, plot: Path | None, load: Load) -> None:
     )
     if plot is not None:
         require_alike(players, plot)
-    games = {name: player.play() for name, player in players.items()}
+    games = {name: player.play(**options) for name, player in players.items()}
     if plot is not None:
         next(iter(players.values())).draw(games, plot)
         print(f"drew {plot}", file=sys.stderr)

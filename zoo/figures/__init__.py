@@ -1,6 +1,7 @@
 """Pure functions: arrays in, a matplotlib figure out; nothing global is read or changed."""
 
 from zoo.figures.alignments import alignment, alignment_sheet
+from zoo.figures.bit_sequences import bit_sequence_sheet
 from zoo.figures.captions import Captioned, caption_sheet, captioned
 from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_against_cost
 from zoo.figures.curves import learning_curve, score_by_length
@@ -18,6 +19,7 @@ __all__ = [
     "ShadedText",
     "alignment",
     "alignment_sheet",
+    "bit_sequence_sheet",
     "caption_sheet",
     "captioned",
     "game_sheet",

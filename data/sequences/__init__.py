@@ -1,0 +1,1 @@
+"""Sequences of bit vectors, made on the spot."""

@@ -1,0 +1,206 @@
+"""The Neural Turing Machine (Graves, Wayne and Danihelka 2014).
+
+A controller reads the input and what was read last; heads read from a memory of N locations and write to it.
+All heads are queries of one attention: its score is the paper's similarity with key strength (`Cosine`), its
+selection the rest of the addressing (`ContentAndLocation`), its state the weights of the last step.
+
+Shapes: B sequences, T steps, C input and O output channels, N locations of width M, R read and W write heads,
+H = R + W, D controller size.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention import Score, Selected, Selection
+from zoo.core.spec import DataSpec
+from zoo.kernels import Linear
+from zoo.networks.checks import check_sizes
+from zoo.networks.seq2seq import AttentionParts
+from zoo.networks.sequences import Answer, Trace, widths
+
+ControllerState: TypeAlias = tuple[tuple[Tensor, Tensor], ...]
+
+
+class Controller(nn.Module):
+    """Reads a vector at each step.
+
+    Attributes:
+        hidden_size: D.
+    """
+
+    hidden_size: int
+
+    def init_state(self, batch: int) -> ControllerState:
+        """The state before the first step."""
+        return ()
+
+    def forward(self, inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
+        """Vectors `(B, I)` and the last state to an output `(B, D)` and the next state."""
+        raise NotImplementedError
+
+
+class FeedForwardController(Controller):
+    """A layer without memory of its own: `h_t = tanh(W [x_t; r_{t-1}] + b)` (section 3.4)."""
+
+    def __init__(self, *, input_size: int, hidden_size: int) -> None:
+        super().__init__()
+        check_sizes(hidden_size=hidden_size)
+        self.hidden_size, self.W = hidden_size, Linear(input_size, hidden_size)
+
+    def forward(self, inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
+        """See `Controller`."""
+        return self.W(inputs).tanh(), state
+
+
+class LSTMController(Controller):
+    """LSTM layers (section 3.4), whose first state is learned."""
+
+    def __init__(self, *, input_size: int, hidden_size: int, layers: int) -> None:
+        super().__init__()
+        check_sizes(hidden_size=hidden_size, layers=layers)
+        self.hidden_size = hidden_size
+        sizes = [input_size] + [hidden_size] * (layers - 1)
+        self.cells = nn.ModuleList([nn.LSTMCell(size, hidden_size) for size in sizes])
+        self.start = nn.Parameter(torch.zeros(layers, 2, hidden_size))
+
+    def init_state(self, batch: int) -> ControllerState:
+        """See `Controller`."""
+        return tuple((hidden.expand(batch, -1), cell.expand(batch, -1)) for hidden, cell in self.start)
+
+    def forward(self, inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
+        """See `Controller`."""
+        states = []
+        for cell, before in zip(self.cells, state, strict=True):
+            states.append(cell(inputs, before))
+            inputs = states[-1][0]
+        return inputs, tuple(states)
+
+
+class NeuralTuringMachine(nn.Module):
+    """A controller with a memory.
+
+    Section 3 leaves some things open; here:
+
+    - All heads address, and read, the memory that the step found; it then changes for the next step.
+    - The first reads, the first weights (a softmax) and the first state of the controller are learned; the
+      first memory is a constant, which Collier and Beel 2018 found the best of three.
+    - Learning begins with half of every first weight on location 0: a constant memory and equal weights
+      would keep all locations alike for ever.
+    - The key strength β (equation 5) follows from the key, `softplus(w·k + b)`, as in `Cosine`. The
+      controller emits the key, and beside it a vector of the same size, from which the selection computes
+      g, s and γ.
+    - The output is a linear map of the controller's output and what it read.
+
+    Args:
+        spec: the widths of `inputs` and `targets`.
+        controller: completed here.
+        attention: score and selection, completed here.
+        locations: N.
+        width: M.
+        read_heads: R.
+        write_heads: W.
+        first_memory: every number of the memory before the first step; not 0, whose cosine has no gradient.
+
+    Raises:
+        ValueError: a size is below 1, or the data has other fields.
+    """
+
+    def __init__(
+        self,
+        *,
+        spec: DataSpec,
+        controller: Callable[..., Controller],
+        attention: Mapping[str, Callable[..., Score] | Callable[..., Selection]],
+        locations: int,
+        width: int,
+        read_heads: int,
+        write_heads: int,
+        first_memory: float,
+    ) -> None:
+        super().__init__()
+        check_sizes(locations=locations, width=width, read_heads=read_heads, write_heads=write_heads)
+        channels, outputs = widths(spec)
+        self.locations, self.width = locations, width
+        self.read_heads, self.write_heads, self.first_memory = read_heads, write_heads, first_memory
+        heads = read_heads + write_heads
+        self.controller = controller(input_size=channels + read_heads * width)
+        size = self.controller.hidden_size
+        self.attention = AttentionParts(**attention).build(  # type: ignore[arg-type]
+            query_size=width, key_size=width, longest=locations
+        )
+        # Keys k and what else sets the weights for all heads; erase vectors e and add vectors a for writing.
+        self.emit = Linear(size, 2 * (heads + write_heads) * width)
+        nn.init.xavier_uniform_(self.emit.weight)
+        nn.init.zeros_(self.emit.bias)
+        self.output = Linear(size + read_heads * width, outputs)
+        self.first_reads = nn.Parameter(0.01 * torch.randn(read_heads * width))
+        kept = self.attention.selection.keeps_weights
+        self.first_weights = None
+        if kept:
+            logits = torch.zeros(heads, locations)
+            logits[:, 0] = math.log(locations)
+            self.first_weights = nn.Parameter(logits)
+
+    def forward(self, inputs: Tensor) -> Answer:
+        """Reads `inputs (B, T, C)` step by step; the answer to a step depends on no later one."""
+        batch = len(inputs)
+        memory = inputs.new_full((batch, self.locations, self.width), self.first_memory)
+        last = self._first_focus(memory)
+        reads, state = self.first_reads.expand(batch, -1), self.controller.init_state(batch)
+        features, trace = [], []
+        for vectors in inputs.unbind(1):
+            hidden, state = self.controller(torch.cat([vectors, reads], -1), state)
+            keys, focus, erase, add = self._emitted(hidden)
+            weights, last = self.address(memory, keys, focus, last)
+            reading, writing = weights.split([self.read_heads, self.write_heads], 1)
+            reads = (reading @ memory).flatten(1)  # (2): r_t = Σ_i w_t(i) M(i)
+            memory = written(memory, writing, erase, add)
+            features.append(torch.cat([hidden, reads], -1))
+            trace.append(weights)
+        logits = self.output(torch.stack(features, 1))
+        return Answer(logits, Trace(*torch.stack(trace, 1).split([self.read_heads, self.write_heads], 2)))
+
+    def _emitted(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Keys and foci `(B, H, M)`, erase vectors in (0, 1) and add vectors `(B, W, M)`."""
+        heads = self.read_heads + self.write_heads
+        vectors = self.emit(hidden).unflatten(-1, (-1, self.width))
+        keys, focus, erase, add = vectors.split([heads, heads, self.write_heads, self.write_heads], 1)
+        return keys, focus, erase.sigmoid(), add
+
+    def _first_focus(self, memory: Tensor) -> Tensor | None:
+        """The selection's state before the first step; learned weights `(B, H, N)` where it keeps weights."""
+        if self.first_weights is not None:
+            return self.first_weights.softmax(-1).expand(len(memory), -1, -1)
+        state = self.attention.selection.init_state(memory)
+        return None if state is None else state.expand(-1, self.read_heads + self.write_heads)
+
+    def address(
+        self, memory: Tensor, keys: Tensor, focus: Tensor, last: Tensor | None
+    ) -> tuple[Tensor, Tensor | None]:
+        """The weights `(B, H, N)` of all heads, equations 5 to 9, and the selection's next state.
+
+        Args:
+            memory: `(B, N, M)`.
+            keys: `(B, H, M)`.
+            focus: `(B, H, M)`, from which the selection computes gate, shifts and sharpness.
+            last: the selection's state, such as the weights of the last step.
+        """
+        # Not `attention(...)`: score and selection have queries of their own here.
+        scores = self.attention.score(keys, self.attention.score.project_keys(memory))
+        selected: Selected = self.attention.selection(scores, focus, None, last)
+        return selected.weights, selected.state
+
+
+def written(memory: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor:
+    """The memory `(B, N, M)` after W heads wrote, with weights `(B, W, N)`, e and a `(B, W, M)`.
+
+    - (3) erase: `M̃_t(i) = M_{t-1}(i) [1 - w_t(i) e_t]`, head after head
+    - (4) add: `M_t(i) = M̃_t(i) + Σ w_t(i) a_t`
+    """
+    for weight, vector in zip(weights.unbind(1), erase.unbind(1), strict=True):
+        memory = torch.addcmul(memory, memory * weight.unsqueeze(-1), vector.unsqueeze(1), value=-1)
+    return torch.baddbmm(memory, weights.mT, add)

@@ -1,0 +1,5 @@
+"""The task memory."""
+
+from zoo.tasks.memory.task import MemoryTask
+
+__all__ = ["MemoryTask"]

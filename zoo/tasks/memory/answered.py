@@ -1,0 +1,35 @@
+"""A sequence and its answer."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class Answered(NamedTuple):
+    """What a model answered to one sequence of T steps, on the CPU.
+
+    Attributes:
+        inputs: `(T, C)`.
+        targets: `(T, O)`, 0 where no answer counts.
+        probabilities: `(T, O)` of a 1, 0 where no answer counts.
+        scored: `(T,)` boolean.
+        read_weights: `(T, R, N)` of a model with a memory; None of another.
+        write_weights: `(T, W, N)`, likewise.
+    """
+
+    inputs: Tensor
+    targets: Tensor
+    probabilities: Tensor
+    scored: Tensor
+    read_weights: Tensor | None = None
+    write_weights: Tensor | None = None
+
+    @property
+    def wrong(self) -> int:
+        """How many bits are wrong."""
+        return int(((self.probabilities > 0.5) != (self.targets > 0.5))[self.scored].sum())
+
+    @property
+    def bits(self) -> int:
+        """How many bits there are to answer."""
+        return int(self.scored.sum()) * self.targets.shape[1]
