@@ -111,8 +111,8 @@ NEEDS |= {
     for model, part, names in (
         ("lstm_attention", "pooling", ("last", "mean", "max", "attention")),
         ("lstm_attention", "query", ("learned", "last_state")),
-        ("hierarchical", "word_pooling", ("last", "mean", "max", "attention")),
-        ("hierarchical", "sentence_pooling", ("last", "mean", "max", "attention")),
+        ("hierarchical", "word_pooling", ("last", "mean", "max", "attention", "own_attention")),
+        ("hierarchical", "sentence_pooling", ("last", "mean", "max", "attention", "own_attention")),
     )
     for name in names
 }

@@ -43,8 +43,8 @@ def said(*line: str, multirun: bool = False) -> str:
         ("data.train=a.en,a.de", "(a list of values is written data.train=[a.en,a.de])"),
         ("attention=dot,", "a value is missing beside a comma"),
         ("model.recurrent=lstm", "is a choice among files: write model/recurrent=lstm"),
-        ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstm? allowed: gru, lstm"),
-        ("model/decodr=luong", "did you mean model/decoder? allowed: model/caption_decoder, model/decoder, "),
+        ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstm? allowed: gru, "),
+        ("model/decodr=luong", "did you mean model/decoder? allowed: model/caption_decoder, "),
         ("modl=seq2seq", "there is no modl; did you mean model? allowed: attention, callbacks, "),
         ("~model", "a run cannot do without; choose with model=NAME; allowed: abcnn1, abcnn2, "),
         ("~seed", "a run cannot do without"),
@@ -71,6 +71,10 @@ def said(*line: str, multirun: bool = False) -> str:
         ("hydra.searchpath=['file:///no/where']", "there is no folder /no/where"),
         ("hydra.searchpath=3", "hydra.searchpath must be a list of strings. Got: 3"),
         ("model/query=learned", "nothing here has model/query; take it with model/pooling=attention"),
+        (
+            "attention@model.pooling.attention.score=dot",
+            "nothing chooses attention for model.pooling.attention.score; allowed: nothing",
+        ),
         ("hydra/launcher=foo", "there is no hydra/launcher called foo; allowed: "),
     ],
 )

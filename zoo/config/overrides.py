@@ -247,6 +247,9 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
         return f"there is no {group} called {choice}" + unknown(choice, options) + name
     if str(error).startswith("Could not append to config. An item is already"):
         return f"is set already; write {override.lstrip('+')} without the +"
+    group, placed, package = key.partition("@")
+    if placed:
+        return f"nothing chooses {group} for {package}" + unknown(key, _placed(group, base))
     holder, slash, _ = key.rpartition("/")
     if slash and key not in (groups := _groups(holder)):
         return f"there is no {key}" + unknown(key, groups)
@@ -272,6 +275,12 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     ):  # a mapping with an entry that does not exist
         return _no_such_part(override, str(cause.key), parent, base)
     return _said(error)
+
+
+def _placed(group: str, base: DictConfig) -> list[str]:
+    """The keys by which a configuration chooses a group for one place, such as `attention@model.pooling.score`."""
+    choices = OmegaConf.select(base, "hydra.runtime.choices") or {}
+    return [key for key in map(str, choices) if key.startswith(f"{group}@") and "_global_" not in key]
 
 
 def taken_unset(override: str, part: str, target: object) -> str | None:
