@@ -278,7 +278,7 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
 
 
 def _placed(group: str, base: DictConfig) -> list[str]:
-    """The keys by which a configuration chooses a group for one place, such as `attention@model.pooling.score`."""
+    """The keys that choose a group for one place, such as `attention@model.word_pooling.attention.score`."""
     choices = OmegaConf.select(base, "hydra.runtime.choices") or {}
     return [key for key in map(str, choices) if key.startswith(f"{group}@") and "_global_" not in key]
 
