@@ -21,6 +21,7 @@ from lightning.pytorch.loggers import Logger
 from omegaconf import DictConfig
 
 from zoo.config import resolvers
+from zoo.config.building import build
 from zoo.config.check import check
 from zoo.config.compose import command_line, compose_jobs
 from zoo.config.instantiate import instantiate
@@ -115,11 +116,7 @@ def fit_and_test(
     """Trains (on from `last` if there is one), unless there are `weights`; tests the best checkpoint."""
     remember_absence()
     pl.seed_everything(config["seed"], workers=True)
-    data = instantiate(config["data"], "data")
-    data.prepare_data()
-    data.setup()
-    network = instantiate(config["model"], "model")(spec=data.spec)
-    task = instantiate(config["task"], "task")(network=network, spec=data.spec)
+    data, task = build(config)
     callbacks = list(instantiate(config["callbacks"], "callbacks").values())
     throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
     own = [FinalValidation(), SelfDescription(config=config, spec=data.spec)]

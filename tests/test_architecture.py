@@ -48,7 +48,7 @@ LAYERS = (
 # (None: anything).
 MAY_IMPORT: dict[str, tuple[set[str], set[str] | None]] = {
     **{layer: (set(LAYERS[: place + 1]), None) for place, layer in enumerate(LAYERS)},
-    "zoo": ({"zoo.inference"}, {"typing"}),
+    "zoo": ({"zoo.config", "zoo.inference"}, {"typing"}),
     "zoo.__main__": ({"zoo"}, None),
     "zoo.kernels": ({"zoo.kernels"}, {"torch"}),
     "zoo.kernels.cross_entropy_rows": ({"zoo.kernels"}, {"torch", "triton"}),  # torch brings it for GPUs

@@ -3,9 +3,10 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from zoo.config.building import build, compose
     from zoo.inference.loading import load
 
-__all__ = ["load"]
+__all__ = ["build", "compose", "load"]
 
 
 def __getattr__(name: str) -> Any:
@@ -14,4 +15,8 @@ def __getattr__(name: str) -> Any:
         from zoo.inference.loading import load
 
         return load
+    if name in ("build", "compose"):
+        from zoo.config import building
+
+        return getattr(building, name)
     raise AttributeError(f"module 'zoo' has no attribute {name!r}")

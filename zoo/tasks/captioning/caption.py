@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from zoo.core.short_repr import short_repr
+
 
 class Caption(NamedTuple):
     """One caption of one image.
@@ -22,3 +24,6 @@ class Caption(NamedTuple):
     finished: bool
     tokens: list[str]
     weights: Tensor | None
+
+    def __repr__(self) -> str:
+        return short_repr(self)

@@ -9,6 +9,7 @@ from rich.color import Color
 from rich.style import Style
 from rich.text import Text
 
+from zoo.core.short_repr import short_repr
 from zoo.core.text import is_blank
 from zoo.figures import ShadedText, shaded_sheet
 from zoo.tasks.inputs import SENTENCES, takes
@@ -39,6 +40,9 @@ class Classification(NamedTuple):
     probability: float
     text: ShadedText | None = None
     unread: int = 0
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class Classifier(TextPredictor):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from zoo.core.short_repr import short_repr
 from zoo.tasks.matching.maps import PairMap
 
 WHOLE = "(whole text)"
@@ -60,3 +61,6 @@ class Match(NamedTuple):
     degree: float | None
     maps: Sequence[DrawnMap] = ()
     unread: int = 0
+
+    def __repr__(self) -> str:
+        return short_repr(self)

@@ -4,6 +4,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from zoo.core.short_repr import short_repr
+
 
 class Answered(NamedTuple):
     """What a model answered to one sequence of T steps, on the CPU.
@@ -23,6 +25,9 @@ class Answered(NamedTuple):
     scored: Tensor
     read_weights: Tensor | None = None
     write_weights: Tensor | None = None
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
     @property
     def wrong(self) -> int:

@@ -5,6 +5,8 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from zoo.core.short_repr import short_repr
+
 
 class Translation(NamedTuple):
     """One translation of one sentence.
@@ -29,6 +31,9 @@ class Translation(NamedTuple):
     weights: Tensor | None
     unread: int = 0
     ids: Sequence[int] = ()
+
+    def __repr__(self) -> str:
+        return short_repr(self)
 
 
 class HeadMaps(NamedTuple):
