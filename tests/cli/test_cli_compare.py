@@ -139,3 +139,17 @@ def test_one_damaged_file_of_numbers_ends_no_page(tmp_path: Path, damage: str) -
     page = (tmp_path / "page.html").read_text()
     file = metrics if damage == "field" else tmp_path / "runs" / "one" / "figures" / "a_test.png"
     assert f"{file} is {'damaged in line 2' if damage == 'field' else 'a named pipe'}" in page
+
+
+def test_several_data_sets_have_a_table_each(tmp_path: Path) -> None:
+    folders = [make_run(tmp_path / name, data_set=name, test_hash=name) for name in ("apples", "pears")]
+    result = _zoo(*folders, "--markdown", tmp_path / "table.md")
+    assert result.exit_code == 0, result.output
+    first, second = result.stdout.split("data set pears:")
+    for name, table in (("apples", first), ("pears", second)):
+        assert "0.5000" in table
+        assert f"## {name}" in (tmp_path / "table.md").read_text()
+    assert "apples, pears" in _fails(
+        *folders, "--html", tmp_path / "page.html", "--csv", tmp_path / "all.csv"
+    )
+    assert not list(tmp_path.glob("*.html")) + list(tmp_path.glob("*.csv"))

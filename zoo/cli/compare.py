@@ -1,5 +1,6 @@
 """`zoo compare`: which configuration is better, and whether the difference is real."""
 
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -47,14 +48,14 @@ def compare(
     """Compare runs: means over seeds, intervals, and whether differences could be chance.
 
     Runs of one configuration are one row. Against a baseline: paired bootstrap resampling of the test items
-    (Koehn 2004), and a t-test over seeds.
+    (Koehn 2004), and a t-test over seeds. Several data sets have a table each.
     """
     with clear_errors():
         from zoo.core.files import write_where_asked
         from zoo.reports.comparison import table
         from zoo.reports.comparison.comparison import Question
         from zoo.reports.comparison.comparison import compare as compare_runs
-        from zoo.reports.runs import find_runs
+        from zoo.reports.runs import by_data_set, find_runs
 
         question = Question(
             metrics=tuple(metric or ()),
@@ -64,10 +65,20 @@ def compare(
             seed=seed,
             language=language,
         )
-        comparison = compare_runs(find_runs(runs), question)
-        table.print_table(comparison)
+        sets = by_data_set(find_runs(runs))
+        if asked := [name for name, file in (("--png", png), ("--html", html), ("--csv", csv)) if file]:
+            _require_one(sets, asked)
+        comparisons = {name: compare_runs(own, question) for name, own in sets.items()}
+        for name, comparison in comparisons.items():
+            if len(sets) > 1:
+                typer.echo(f"data set {name}:")
+            table.print_table(comparison)
         if markdown:
-            _write(markdown, table.markdown(comparison))
+            parts = [
+                (f"## {name}\n\n" if len(sets) > 1 else "", table.markdown(one))
+                for name, one in comparisons.items()
+            ]
+            _write(markdown, "\n".join(title + text for title, text in parts))
         if png:
             from zoo.reports.comparison.pictures import pictures
 
@@ -81,6 +92,12 @@ def compare(
             _write(html, page(comparison))
         if csv:
             _write(csv, table.comma_separated(comparison))
+
+
+def _require_one(sets: Collection[str], options: Sequence[str]) -> None:
+    """Refuses pages, pictures and numbers of several data sets."""
+    if len(sets) > 1:
+        raise ValueError(f"{' and '.join(options)} take runs of one data set; these are of {', '.join(sets)}")
 
 
 def _write(path: Path, text: str) -> None:

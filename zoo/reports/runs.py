@@ -134,6 +134,15 @@ def find_runs(paths: Sequence[Path]) -> list[Run]:
     return list(found.values())
 
 
+def by_data_set(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs by the data set they were tested on; those of which it is not known stand with the first ones."""
+    names = list(dict.fromkeys(str(run.results["data_set"]) for run in runs if "data_set" in run.results))
+    sets: dict[str, list[Run]] = {name: [] for name in names or [""]}
+    for run in runs:
+        sets[str(run.results.get("data_set", next(iter(sets))))].append(run)
+    return sets
+
+
 def _below(path: Path) -> Iterator[Path]:
     if path.is_file() or (path / _PREDICTIONS).is_file():
         yield path
