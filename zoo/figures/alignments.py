@@ -15,6 +15,7 @@ from zoo.figures.cells import (
     colour_bar,
     frame_cells,
     label_cells,
+    tallest,
     token_labels,
     widest,
 )
@@ -126,7 +127,8 @@ def _panel(
         )
     source, target = token_labels(source_tokens), token_labels(target_tokens)
     title = shortened(title, TITLE_COLUMNS)
-    above, beside = (_AXIS_LABEL + _TICK + widest(tokens, _TOKEN_FONT) for tokens in (source, target))
+    above = _AXIS_LABEL + _TICK + tallest(source, _TOKEN_FONT)
+    beside = _AXIS_LABEL + _TICK + widest(target, _TOKEN_FONT)
     cells = (_CELL * max(len(source), 1), _CELL * max(len(target), 1))
     return _Panel(values, source, target, title, beside, above + (_TITLE if title else 0), cells)
 
@@ -137,7 +139,8 @@ def _sheet(panels: list[_Panel], axes: tuple[str, str] = ("target", "source")) -
     heights = [above + max(panel.cells[1] for panel in row) for above, row in zip(tops, rows, strict=True)]
     heights[0] = max(heights[0], tops[0] + _BAR_LENGTH[0])
     content_width = max(sum(panel.width + _GAP for panel in row) - _GAP for row in rows)
-    across = 2 * _MARGIN + content_width + _BAR_SPACE
+    cells_end = _MARGIN + max(_cells_end(row) for row in rows)  # titles may reach farther
+    across = max(2 * _MARGIN + content_width, cells_end + _BAR_SPACE + _MARGIN)
     page = Page(across, 2 * _MARGIN + sum(heights) + _GAP * (len(rows) - 1))
     top = _MARGIN
     for row, above, height in zip(rows, tops, heights, strict=True):
@@ -148,9 +151,14 @@ def _sheet(panels: list[_Panel], axes: tuple[str, str] = ("target", "source")) -
             left += panel.width + _GAP
         top += height + _GAP
     length = min(_BAR_LENGTH[1], heights[0] - tops[0])
-    bar_left = across - _MARGIN - _BAR_SPACE + _GAP / 2
-    colour_bar(page, bar_left, _MARGIN + tops[0], length, font=_TOKEN_FONT - 1)
+    colour_bar(page, cells_end + _GAP / 2, _MARGIN + tops[0], length, font=_TOKEN_FONT - 1)
     return page.figure
+
+
+def _cells_end(row: list[_Panel]) -> float:
+    """Where the cells of a row end at the right."""
+    *before, last = row
+    return sum(panel.width + _GAP for panel in before) + last.left + last.cells[0]
 
 
 def _rows(panels: list[_Panel]) -> list[list[_Panel]]:

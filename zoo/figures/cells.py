@@ -26,6 +26,11 @@ def widest(labels: Sequence[str], font: float) -> float:
     return max((text_width(label, font) for label in labels), default=0.0)
 
 
+def tallest(columns: Sequence[str], font: float) -> float:
+    """Height in inches of the tallest label of a column: single letters stand upright, others are turned."""
+    return max(font / 72 * 1.4, widest([label for label in columns if len(label) > 1], font))
+
+
 def frame_cells(axes: Axes, rows: int, columns: int) -> None:
     """Sets the limits of a matrix, the first row on top."""
     axes.set_xlim(0, max(columns, 1))
@@ -38,7 +43,9 @@ def label_cells(
 ) -> None:
     """Labels every so many rows at the left and columns on top; an axis without labels gets none."""
     axes.xaxis.tick_top()
-    axes.set_xticks(every * np.arange(len(columns)) + 0.5, columns, rotation=90, **text_style(fontsize=font))
+    axes.set_xticks(every * np.arange(len(columns)) + 0.5, columns, **text_style(fontsize=font))
+    for label in axes.get_xticklabels():
+        label.set_rotation(90 if len(label.get_text()) > 1 else 0)
     axes.set_yticks(every * np.arange(len(rows)) + 0.5, rows, **text_style(fontsize=font))
 
 

@@ -15,6 +15,7 @@ from zoo.figures.cells import (
     colour_bar,
     frame_cells,
     label_cells,
+    tallest,
     token_labels,
     widest,
 )
@@ -106,7 +107,8 @@ def head_grid(weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *
     # The panels of very short sentences stand as far apart as the names beside them need.
     name = widest([f"layer {layers}", f"head {heads}"], _NAME_FONT)
     pitch_across, pitch_down = max(wide, name) + _GAP, max(high, name) + _GAP
-    left, top = (_MARGIN + _NAME + _TICK + widest(labels, font) for labels in (query_labels, key_labels))
+    left = _MARGIN + _NAME + _TICK + widest(query_labels, font)
+    top = _MARGIN + _NAME + _TICK + tallest(key_labels, font)
     top += _TITLE
     panels_across, panels_down = heads * pitch_across - _GAP, layers * pitch_down - _GAP
     title_across = max(text_width(title, _TITLE_FONT), text_width(_LEGEND, _TOKEN_FONT))
