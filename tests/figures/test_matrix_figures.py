@@ -31,6 +31,18 @@ def test_of_errors_the_lowest_is_on_top() -> None:
     assert axes.get_yticklabels()[0].get_text() == "attention=dot"
 
 
+@pytest.mark.parametrize(("worst", "higher"), [(-50.0, True), (50.0, False)])
+def test_one_far_off_does_not_flatten_the_others(worst: float, higher: bool) -> None:
+    """It stands at the edge of bad values, with its mean."""
+    scores = [Score(name, [0.5 + place / 10], None) for place, name in enumerate("abcd")]
+    (axes,) = side_by_side([Panel("toy", [*scores, Score("e", [worst], None)], higher)]).axes
+    left, right = axes.get_xlim()
+    assert right - left < 1
+    assert [line.get_marker() for line in axes.lines if left in line.get_xdata()] == ["<"] * higher
+    assert [line.get_marker() for line in axes.lines if right in line.get_xdata()] == [">"] * (not higher)
+    assert [text.get_text().strip() for text in axes.texts] == [f"{worst:.4g}"]
+
+
 def test_becomes_a_picture() -> None:
     assert png(side_by_side(PANELS)).startswith(b"\x89PNG")
 

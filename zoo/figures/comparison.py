@@ -15,7 +15,7 @@ from zoo.figures.page import DPI, Page
 ROW_HEIGHT = 0.3  # inches
 _LABEL_COLUMNS, _LIST_COLUMNS = 56, 72
 _MOST_ROWS, _MOST_NUMBERS = 40, 30
-_DOT, _FAINT, _FRONT, _BASELINE = "#1f5fa8", "0.6", "#c2410c", "#111111"
+DOT, _FAINT, _FRONT, _BASELINE = "#1f5fa8", "0.6", "#c2410c", "#111111"
 _TITLE_FONT, _LIST_FONT, _NUMBER_FONT = 12.0, 8.0, 7.5
 
 # Inches of the picture of quality against cost.
@@ -87,8 +87,8 @@ def draw_score(axes: Axes, score: Score, row: int) -> None:
     """Draws a diamond at the mean, a bar for its interval and a faint dot for each seed."""
     axes.plot(score.values, [row] * len(score.values), "o", color=_FAINT, markersize=4, alpha=0.7)
     if score.interval is not None:
-        axes.plot(score.interval, [row, row], color=_DOT, linewidth=1.6)
-    axes.plot([score.mean], [row], "D", color=_DOT, markersize=5)
+        axes.plot(score.interval, [row, row], color=DOT, linewidth=1.6)
+    axes.plot([score.mean], [row], "D", color=DOT, markersize=5)
 
 
 def label_rows(axes: Axes, names: Sequence[str]) -> None:
@@ -138,7 +138,7 @@ def quality_against_cost(
     means = [score.mean for score in scores]
     front = pareto_front(means, costs, higher_is_better=higher_is_better, more_is_better=more_is_better)
     ordered = _best_first(scores, higher_is_better)
-    inside = ordered[: len(ordered) - _far_off([means[number] for number in ordered])]
+    inside = ordered[: len(ordered) - far_off([means[number] for number in ordered])]
     outside = ordered[len(inside) :]
     listed = _listed(ordered, [*front, *outside], baseline)
     names = {number: _named(scores, number, baseline, _LIST_COLUMNS) for number in listed}
@@ -151,7 +151,7 @@ def quality_against_cost(
     for number in inside:
         if (interval := scores[number].interval) is not None:
             axes.plot([costs[number]] * 2, interval, color="0.8", linewidth=1.0, zorder=1.5)
-    axes.plot([costs[number] for number in inside], [means[number] for number in inside], "o", color=_DOT)
+    axes.plot([costs[number] for number in inside], [means[number] for number in inside], "o", color=DOT)
     axes.margins(x=0.06, y=0.1)
     bottom, top = axes.set_ylim(axes.get_ylim())
     axes.plot(
@@ -170,7 +170,7 @@ def quality_against_cost(
         axes.plot(
             *zip(*spots[len(inside) :], strict=True),
             "v" if higher_is_better else "^",
-            color=_DOT,
+            color=DOT,
             clip_on=False,
             label="far beyond this edge: values in the list",
         )
@@ -195,7 +195,7 @@ def _listed(ordered: Sequence[int], notable: Sequence[int], baseline: int | None
     return set(list(dict.fromkeys(first))[:_MOST_NUMBERS])
 
 
-def _far_off(ordered: Sequence[float]) -> int:
+def far_off(ordered: Sequence[float]) -> int:
     """How many of the worst values are far off, a quarter of all at most; the best value comes first."""
     found = 0
     for number in range(1, len(ordered) // 4 + 1):

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from matplotlib.figure import Figure
 
-from zoo.figures.comparison import ROW_HEIGHT, Score, draw_grid, draw_score, label_rows
+from zoo.figures.comparison import DOT, ROW_HEIGHT, Score, draw_grid, draw_score, far_off, label_rows
 from zoo.figures.labels import shortened, text_style
 from zoo.figures.page import DPI
 
@@ -30,7 +30,8 @@ def side_by_side(panels: Sequence[Panel]) -> Figure:
     """Draws a panel for each data set and a row for each mechanism, the best of the first panel on top.
 
     A diamond is the mean over seeds, a bar its interval, a faint dot a seed. A mechanism that was not tried
-    on a data set has an empty row there.
+    on a data set has an empty row there. A few that are much worse than all others stand as triangles at the
+    edge, with their means, so that the others are not pressed together.
 
     Raises:
         ValueError: there is nothing to draw.
@@ -43,8 +44,17 @@ def side_by_side(panels: Sequence[Panel]) -> Figure:
     figure = Figure(figsize=size, dpi=DPI, facecolor="white", layout="constrained")
     all_axes = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
     for axes, panel in zip(all_axes, panels, strict=True):
-        for score in panel.scores:
+        ordered = _best_first(panel)
+        inside = ordered[: len(ordered) - far_off([score.mean for score in ordered])]
+        for score in inside:
             draw_score(axes, score, rows[score.name])
+        left, right = axes.set_xlim(axes.get_xlim())
+        edge, mark, side = (left, "<", "left") if panel.higher_is_better else (right, ">", "right")
+        for score in ordered[len(inside) :]:
+            place = (edge, rows[score.name])
+            axes.plot(*place, mark, color=DOT, clip_on=False)
+            style = {"ha": side, "va": "center", "fontsize": 8}
+            axes.annotate(f"  {score.mean:.4g}  ", place, **style)
         title = "\n".join(shortened(line, _TITLE_COLUMNS) for line in panel.title.splitlines())
         axes.set_title(title, **text_style(fontsize=10))
         label_rows(axes, [shortened(name, _LABEL_COLUMNS) for name in rows])
