@@ -337,3 +337,47 @@ def test_names_are_no_templates(runs: Path) -> None:
     )
     assert all(text.startswith("attention=dot,model.name=%{y}") for text in found["said"]), found["said"]
     assert "step 10: 0.11875" in found["said"][0]
+
+
+def test_what_was_measured_stands_first_and_settings_are_folded(runs: Path) -> None:
+    for run in runs.glob("*/results.json"):
+        run.write_text(run.read_text().replace('"experiment"', '"data_set": "apples", "experiment"', 1))
+    steps = """
+    found.title = find("title").textContent;
+    found.second = heads()[1].textContent;
+    const isShown = (cell) => getComputedStyle(cell).display !== "none";
+    const settings = heads().filter((cell) => cell.className === "setting");
+    found.settings = settings.length;
+    found.folded = settings.some(isShown);
+    find("fold").click();
+    found.unfolded = settings.every(isShown);
+    const scroll = document.querySelector("#table").parentElement;
+    scroll.style.width = "420px";
+    found.gaps = [0, 5000].map((place) => {
+      scroll.scrollLeft = place;
+      const [first, second] = [...lines()[0].cells].map((cell) => cell.getBoundingClientRect());
+      return Math.round(second.left - first.right);
+    });
+    """
+    found = visit(runs, steps)
+    assert found["title"] == "apples: exact_match of test"
+    assert found["second"] == "exact_match"
+    assert found["settings"] > 0
+    assert (found["folded"], found["unfolded"]) == (False, True)
+    assert found["gaps"] == [0, 0], "it stays beside the first column"
+
+
+def test_predictions_where_rows_differ_and_words_where_nothing_is_shown(runs: Path) -> None:
+    steps = """
+    const items = () => find("samples").tBodies[0].rows.length;
+    found.all = items();
+    change("differing", (box) => { box.checked = true; });
+    found.differing = items();
+    find("show-none").click();
+    found.nothing = find("samples").textContent;
+    found.says = !find("none-ticked").hidden;
+    """
+    found = visit(runs, steps)
+    assert (found["all"], found["differing"]) == (20, 8)
+    assert found["says"]
+    assert "say the same" in found["nothing"]

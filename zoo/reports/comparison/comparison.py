@@ -94,6 +94,12 @@ class Comparison:
         return self.question.metrics[0]
 
     @property
+    def data_set(self) -> str:
+        """The name of what the runs were tested on; empty where no results say it."""
+        results = (run.results for row in self.rows for run in row.group.runs)
+        return next((str(one["data_set"]) for one in results if "data_set" in one), "")
+
+    @property
     def unit(self) -> str:
         """What means are means of: `fold` of data that is cross-validated, else `seed`."""
         return self.rows[0].group.unit

@@ -22,7 +22,7 @@ def page(comparison: Comparison) -> str:
         comparison: what is shown.
     """
     data = page_data(comparison)
-    title = f"{data['metric']} of {data['runs']} runs"
+    title = " ".join(filter(None, (data["dataSet"], f"{data['metric']} of {data['runs']} runs")))
     parts = {
         "title": html.escape(title),
         "style": _read("page.css"),

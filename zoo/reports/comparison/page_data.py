@@ -28,7 +28,9 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
             out, and a note says so.
     """
     notes = table.notes(comparison, complete=True, mark="Bold and green:")
-    shown = table.columns(comparison, complete=True)
+    name, *others = table.columns(comparison, complete=True)
+    # What was measured comes first; what was set can be folded away.
+    shown = [name, *sorted(others, key=lambda column: (column.is_setting, column.head != comparison.metric))]
     order = _order(comparison)
     curves = _curves(comparison.rows, notes)
     samples = _samples(comparison, notes)
@@ -36,6 +38,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
     return {
         "metric": comparison.metric,
         "split": comparison.question.split,
+        "dataSet": comparison.data_set,
         "baseline": comparison.rows.index(comparison.baseline),
         "higherIsBetter": comparison.metrics[comparison.metric].higher_is_better,
         "labels": [row.group.label for row in comparison.rows],
@@ -77,6 +80,8 @@ def _order(comparison: Comparison) -> list[int]:
 
 def _score(row: Row, metric: str) -> dict[str, Any]:
     found = row.scores[metric]
+    if found.n == 2:  # its interval would be wider than the picture
+        return {"mean": found.mean, "low": found.least, "high": found.most}
     return {"mean": found.mean, "low": found.low, "high": found.high}
 
 

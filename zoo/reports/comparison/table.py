@@ -42,6 +42,7 @@ class Cells(NamedTuple):
         values: what numbers are sorted by; None of text, and of empty cells.
         best: which cells are the best of the column.
         is_number: whether it is set to the right.
+        is_setting: whether it says what runs were told, and not what they measured.
     """
 
     head: str
@@ -49,6 +50,7 @@ class Cells(NamedTuple):
     values: list[float | None]
     best: list[bool]
     is_number: bool = True
+    is_setting: bool = False
 
 
 def columns(comparison: Comparison, *, complete: bool = False) -> list[Cells]:
@@ -92,7 +94,10 @@ def columns(comparison: Comparison, *, complete: bool = False) -> list[Cells]:
     ]
     found = [
         text("run", (row.group.label for row in rows)),
-        *(text(key, (row.group.settings.get(key, "") for row in rows)) for key in settings),
+        *(
+            text(key, (row.group.settings.get(key, "") for row in rows))._replace(is_setting=True)
+            for key in settings
+        ),
         Cells("n", [str(one.n) for one in scores], [one.n for one in scores], nothing),
         quantity(comparison.metric, shown, scores),
         Cells("95 % interval", ends, [one.low for one in scores], nothing),

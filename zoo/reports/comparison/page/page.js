@@ -54,7 +54,7 @@
     const head = element("th", name, { scope: "row" });
     line.append(head);
     for (const column of data.columns.slice(1)) {
-      const classes = [column.is_number ? "number" : "", column.best[row] ? "best" : ""];
+      const classes = [column.is_number ? "number" : "", column.best[row] ? "best" : "", column.is_setting ? "setting" : ""];
       const title = column.is_number ? "" : column.cells[row]; // the style cuts it
       line.append(element("td", column.cells[row], { className: classes.join(" ").trim(), title }));
     }
@@ -68,8 +68,18 @@
       sorted = { column: number, ascending: sorted.column === number ? !sorted.ascending : !column.is_number };
       sort();
     });
-    return element("th", button, { scope: "col" });
+    return element("th", button, { scope: "col", className: column.is_setting ? "setting" : "" });
   });
+  const settingColumns = data.columns.filter((column) => column.is_setting).length;
+  /** Columns of settings are folded at first: the rows' names say what differs. */
+  function fold(isFolded) {
+    find("table").classList.toggle("folded", isFolded);
+    find("fold").setAttribute("aria-pressed", String(isFolded));
+    find("fold").textContent = `${isFolded ? "show" : "hide"} ${settingColumns} settings`;
+  }
+  find("fold").hidden = !settingColumns;
+  find("fold").addEventListener("click", () => fold(!find("table").classList.contains("folded")));
+  fold(true);
   find("table").tHead.append(element("tr"));
   find("table").tHead.rows[0].append(...heads);
 
@@ -261,7 +271,9 @@
   function drawSamples() {
     const chosen = visible().filter((row) => data.samples.predictions[row]);
     const lines = element("tbody");
+    const differing = find("differing").checked;
     data.samples.items.forEach(({ input, references }, number) => {
+      if (differing && new Set(chosen.map((row) => data.samples.predictions[row][number])).size < 2) return;
       const line = element("tr");
       line.append(element("th", input, { scope: "row" }), element("td", references.join("\n")));
       for (const row of chosen) {
@@ -270,6 +282,8 @@
       }
       lines.append(line);
     });
+    const empty = element("tr", element("td", "The ticked rows say the same of every item here."));
+    if (!lines.rows.length) lines.append(empty);
     find("samples").replaceChildren(headsOf(["input", "reference"], chosen), lines);
   }
   /** All to one scale, as large as there is room for: what is longer in one is longer on the page, too. */
@@ -305,6 +319,7 @@
       tick.checked = shown.has(row);
       swatch.style.background = shown.has(row) ? color(row) : "transparent";
     });
+    find("none-ticked").hidden = shown.size > 0;
     if (curveNames.length) drawCurves();
     if (costNames.length) drawCosts();
     count();
@@ -326,7 +341,7 @@
   find("settings-section").hidden = !Object.keys(data.settings).length;
   find("samples-section").hidden = !data.samples.items.length;
   find("pictures-section").hidden = !kinds.length;
-  find("title").textContent = `${data.metric} of ${data.split}`;
+  find("title").textContent = `${data.dataSet ? `${data.dataSet}: ` : ""}${data.metric} of ${data.split}`;
   find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${cut(data.labels[data.baseline], 200)}`;
   find("notes").append(...data.notes.map((note) => element("li", note)));
   if (data.leftOut.length) {
@@ -340,6 +355,7 @@
   for (const id of ["curve-metric", "curve-log-y", "curve-log-x", "curve-bands"]) find(id).addEventListener("change", drawCurves);
   find("cost").addEventListener("change", drawCosts);
   find("picture-kind").addEventListener("change", drawPictures);
+  find("differing").addEventListener("change", drawSamples);
   find("filter").addEventListener("input", filter);
   find("show-best").addEventListener("click", showBest);
   find("untick-hidden").addEventListener("click", () => {
