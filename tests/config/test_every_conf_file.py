@@ -91,6 +91,7 @@ NEEDS |= {
 RUNNING = ("stdlib", "shakespeare", "wikitext2", "imdb_texts")
 NEEDS |= {f"data/{name}": ["model=gpt"] for name in RUNNING}
 NEEDS["data/text"] = ["model=gpt", f"data.corpus.train={CONF}/train.yaml"]
+NEEDS["experiment/small_parallel"] = NEEDS["data/parallel"]
 NEEDS["data/pairs_hub"] = ["model=abcnn1", "data.corpus.hub=somebody/pairs"]
 NEEDS["data/hub_texts"] = ["model=gpt", "data.corpus.hub=somebody/stories"]
 NEEDS["task/language_modelling"] = ["model=gpt"]
