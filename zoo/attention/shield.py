@@ -51,7 +51,7 @@ def finite_rows(tensor: Tensor) -> Tensor:
 
 
 def _holds_all(readable: Tensor) -> bool:
-    """Whether every key is readable, where that can be asked at no cost: not of a GPU, which it would stop."""
+    """Whether every key is readable, where that can be asked for nothing: it would stop a GPU."""
     plain = readable.device.type == "cpu" and not torch.compiler.is_compiling() and not transformed()
     return plain and bool(readable.all())
 
