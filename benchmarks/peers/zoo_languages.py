@@ -75,7 +75,8 @@ def build(name: str, sizes: Network) -> tuple[nn.Module, Loss]:
 
 def _of_next(network: Any, held: dict[str, Any], tokens: Tensor, behind: Tensor) -> Tensor:
     read = network(tokens, held.get("state"))
-    held["state"] = tree_map(Tensor.detach, read.state)
+    if read.state is not None:
+        held["state"] = tree_map(Tensor.detach, read.state)
     return linear_cross_entropy(read.hidden, network.output, behind, padding=0) / behind.numel()
 
 
