@@ -68,6 +68,18 @@ def test_a_text_is_written_piece_by_piece(run: Path) -> None:
     assert len(_zoo(run, "abc", "--length", 9, "--temperature", 0).stdout) >= 12
 
 
+@pytest.mark.parametrize("text", ["abc\n", "\n", " abc"])
+def test_blanks_around_a_text_belong_to_it(run: Path, tmp_path: Path, text: str) -> None:
+    (found,) = zoo.load(run).predict([text], length=9)[0]
+    assert _zoo(run, text, "--length", 9).stdout == f"{text}{found.text}\n"
+
+
+def test_blanks_at_the_ends_of_lines_belong_to_them(run: Path) -> None:
+    (found,) = zoo.load(run).predict(["abc "], length=9)[0]
+    wanted = f"abc {found.text}".replace("\n", "\\n")
+    assert _zoo(run, "-", "--length", 9, stdin=b"abc \r\n \r\n").stdout == f"{wanted}\n\n"
+
+
 def test_several_samples_have_their_log_probabilities(run: Path) -> None:
     found = zoo.load(run).predict(["abc"], nbest=3, length=5, top_p=0.9)[0]
     shown = _zoo(run, "abc", "--nbest", 3, "--length", 5, "--top-p", 0.9).stdout

@@ -234,7 +234,7 @@ def test_the_weights_of_another_library_give_its_scores() -> None:
             for theirs_name, name in names.items():
                 value = given[f"{block}.{theirs_name}.{part}"]
                 weights[f"{layer}.{name}.{part}"] = value.T if value.dim() == 2 else value
-            parts = given[f"{block}.attn.c_attn.{part}"].T.chunk(3)  # of a vector, too
+            parts = given[f"{block}.attn.c_attn.{part}"].t().chunk(3)  # of a vector, too
             for name, value in zip(("W_Q", "W_K", "W_V"), parts, strict=True):
                 weights[f"{layer}.self_attention.attention.{name}.{part}"] = value
     ours.load_state_dict(weights)

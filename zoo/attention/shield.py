@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from zoo.attention.memory import Attended, Memory
+from zoo.kernels.transforms import transformed
 
 
 def shield(
@@ -32,6 +33,9 @@ def shield(
         return keys, values, None
     readable, nonfinite = keep_mask.any(-2), None
     if keep_mask.shape[-2] > 1:
+        if _holds_all(readable) and _sums_up(keys) and (values is None or _sums_up(values)):
+            # A view, so that gradients are summed in the order in which they are behind `where`.
+            return keys.view_as(keys), None if values is None else values.view_as(values), None
         finite = finite_rows(keys) if values is None else finite_rows(keys) & finite_rows(values)
         readable, nonfinite = readable & finite, ~finite
     readable = readable.unsqueeze(-1)
@@ -44,6 +48,17 @@ def finite_rows(tensor: Tensor) -> Tensor:
     # The largest magnitude, not the sum, which may be infinite for finite numbers.
     largest: Tensor = torch.linalg.vector_norm(tensor.detach(), math.inf, -1)
     return largest < math.inf  # NaN is not
+
+
+def _holds_all(readable: Tensor) -> bool:
+    """Whether every key is readable, where that can be asked for nothing: it would stop a GPU."""
+    plain = readable.device.type == "cpu" and not torch.compiler.is_compiling() and not transformed()
+    return plain and bool(readable.all())
+
+
+def _sums_up(tensor: Tensor) -> bool:
+    """Whether the sum of all numbers is finite: then each of them is."""
+    return math.isfinite(tensor.detach().sum().item())
 
 
 def nan_queries(memory: Memory, *, causal: bool = False) -> Tensor | None:

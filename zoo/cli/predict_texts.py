@@ -61,7 +61,11 @@ def predict_texts(
     from zoo.tasks.inputs import PAIRS, SENTENCES
 
     runs, given = _split(arguments, file, load)
-    lines = read_lines(file or "-") if given is None else {"the sentence": _text(given[0], "the sentence")}
+    whole = getattr(load(runs[0]), "reads_blanks", False)
+    if given is None:
+        lines = read_lines(file or "-", whole=whole)
+    else:
+        lines = {"the sentence": _text(given[0], "the sentence", whole=whole)}
     if plot is not None:  # before the long work
         if list(lines.values()) == [""]:
             raise ValueError("--plot draws one sentence, and the one given is empty")
@@ -152,8 +156,14 @@ def _split(
     return runs, None if reads_lines else given
 
 
-def read_lines(file: str) -> dict[str, str]:
-    """The lines of a file, by what they are called in messages."""
+def read_lines(file: str, *, whole: bool = False) -> dict[str, str]:
+    """The lines of a file, by what they are called in messages.
+
+    Args:
+        file: its path; `-` is standard input.
+        whole: whether blanks around a line belong to it; else they are left out.
+    """
+    from zoo.core.text import is_blank
     from zoo.training.checkpoint import nearest
 
     name = "standard input" if file == "-" else file
@@ -169,7 +179,8 @@ def read_lines(file: str) -> dict[str, str]:
     if lines[-1] == b"":
         lines.pop()
     named = ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
-    return {where: _text(line, where) for where, line in named}
+    texts = {where: _text(line, where, whole=whole).removesuffix("\r") for where, line in named}
+    return {where: "" if whole and is_blank(text) else text for where, text in texts.items()}
 
 
 def _pair(line: str, where: str) -> tuple[str, ...] | str:
@@ -180,18 +191,23 @@ def _pair(line: str, where: str) -> tuple[str, ...] | str:
     return texts if line else ""
 
 
-def _text(given: str | bytes, where: str) -> str:
-    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces."""
+def _text(given: str | bytes, where: str, *, whole: bool = False) -> str:
+    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces.
+
+    As it is, where it is read as a `whole`.
+    """
     from zoo.core.text import is_blank
 
     try:
         # Bytes on the command line that are no text arrive as surrogates.
         content = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
-        text = content.decode("utf-8").strip()
+        text = content.decode("utf-8")
     except UnicodeError as error:
         reason = f" ({error.reason} at byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
         raise ValueError(f"{where}: not UTF-8{reason}") from error
-    return "" if is_blank(text) else text
+    if whole:
+        return text
+    return "" if is_blank(text) else text.strip()
 
 
 def _stream(predictor: Any, text: str, options: Mapping[str, Any]) -> None:

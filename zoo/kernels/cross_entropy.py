@@ -157,12 +157,16 @@ def _loss_and_slopes(scores: Tensor, labels: Tensor, smoothing: float) -> tuple[
     """The loss of rows `(N, V)` with labels `(N, 1)`, and its gradient, which overwrites the scores."""
     scores -= scores.amax(-1, keepdim=True)
     share = smoothing / scores.shape[1]
-    loss = -((1 - smoothing) * scores.gather(1, labels).sum() + share * scores.sum())
+    loss = -(1 - smoothing) * scores.gather(1, labels).sum()
+    if share:  # else two more passes over all scores, which change nothing
+        loss -= share * scores.sum()
     probabilities = scores.exp_()
     total = probabilities.sum(-1, keepdim=True)
     loss += total.log().sum()
     # d loss / d scores = softmax - (1 - s) onehot - s / V
-    slopes = probabilities.div_(total).sub_(share)
+    slopes = probabilities.div_(total)
+    if share:
+        slopes.sub_(share)
     return loss, slopes.scatter_add_(1, labels, torch.full_like(labels, smoothing - 1, dtype=scores.dtype))
 
 

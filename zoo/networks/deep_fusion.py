@@ -34,9 +34,11 @@ class DeepFusionDecoder(AttentionDecoder):
     What is read of the source depends on the inputs and on earlier readings, never on the tapes. So a target
     first reads the source, and then its own past.
 
+    These are the equations of the authors' program, too, whose gate r has a bias, as here.
+
     Where this leaves the paper: an encoder of any kind serves, in both directions, which has annotations and
-    no cells of their size. `α~_t = W_α γ~_t` replaces them: the same as cells `α_j = W_α γ_j`. The gate r has
-    a bias; the query `W_x x_t + W_γ~ γ~_{t-1}` has H features, so that every score fits.
+    no cells of their size. `α~_t = W_α γ~_t` replaces them: the same as cells `α_j = W_α γ_j`. The
+    query `W_x x_t + W_γ~ γ~_{t-1}` has H features, so that every score fits.
 
     Args:
         sizes: the layers; their kind is the encoder's, here it is LSTMN.

@@ -40,6 +40,7 @@ class Predictor:
         without_input: True of a class that answers without input, see `Player`; any other has a `predict`
             that is decorated with `zoo.tasks.inputs.takes`.
         doing: what it does, for a progress bar, such as `translating`.
+        reads_blanks: whether blanks around a text belong to it; else `zoo predict` leaves them out.
         checkpoint: the weights in use.
         precision: of matrix products.
         task: the model.
@@ -58,6 +59,7 @@ class Predictor:
     task: "Task"
     without_input: ClassVar[bool] = False
     doing: ClassVar[str] = "predicting"
+    reads_blanks: ClassVar[bool] = False
 
     def __init_subclass__(cls, **named: Any) -> None:
         super().__init_subclass__(**named)

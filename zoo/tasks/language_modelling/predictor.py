@@ -58,6 +58,7 @@ class TextGenerator(Predictor):
 
     task: "LanguageModelling"
     doing = "continuing"
+    reads_blanks = True
 
     def __call__(self, text: str) -> str:
         """A text with its continuation."""
