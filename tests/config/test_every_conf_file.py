@@ -292,6 +292,7 @@ REFUSED: dict[tuple[str, str, str], str] = {
         for name in OF_PAST
         for kind in ("monotonic", "predictive")
     },
+    **{(name, "additive", "static"): "counts positions" for name in OF_PAST},
 }
 """Cells that the check refuses, and a part of the reason."""
 

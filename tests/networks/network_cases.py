@@ -10,6 +10,7 @@ from zoo.attention import (
     Additive,
     Cosine,
     Dot,
+    Entmax,
     General,
     Hard,
     LinearConcat,
@@ -18,6 +19,8 @@ from zoo.attention import (
     Location,
     ScaledDot,
     Soft,
+    Sparsemax,
+    Static,
     Uniform,
 )
 from zoo.core.batch import Padded
@@ -53,6 +56,17 @@ DECODERS: dict[str, Callable[..., nn.Module]] = {
         LuongDecoder,
         attention={"score": General, "selection": partial(LocalPredictive, window=2)},
         input_feeding=True,
+    ),
+    "luong-sparsemax": partial(
+        LuongDecoder, attention={"score": General, "selection": Sparsemax}, input_feeding=False
+    ),
+    "bahdanau-entmax": partial(BahdanauDecoder, attention={"score": Additive, "selection": Entmax}),
+    "bahdanau-static": partial(BahdanauDecoder, attention={"score": Additive, "selection": Static}),
+    "luong-static": partial(
+        LuongDecoder, attention={"score": General, "selection": Static}, input_feeding=False
+    ),
+    "luong-feeding-static": partial(
+        LuongDecoder, attention={"score": Dot, "selection": Static}, input_feeding=True
     ),
 }
 
@@ -137,6 +151,9 @@ TRANSFORMERS: dict[str, dict[str, object]] = {
     "uniform": _reading(Uniform),
     "linear-concat": _reading(LinearConcat),
     "hard": _reading(Dot, Hard),
+    "sparsemax": _reading(ScaledDot, partial(Sparsemax, temperature=[0.5, 2.0])),
+    "entmax": _reading(General, Entmax),
+    "static": _reading(ScaledDot, Static),
 }
 """Settings that differ from those of `build_transformer`."""
 
