@@ -88,6 +88,10 @@ NEEDS |= {
     }.items()
     for name in names
 }
+NEEDS |= {
+    f"model/layer/{name}": ["model=transformer_layers"]
+    for name in ("self_attention", "restricted", "recurrent", "convolutional")
+}
 RUNNING = ("stdlib", "shakespeare", "wikitext2", "imdb_texts")
 NEEDS |= {f"data/{name}": ["model=gpt"] for name in RUNNING}
 NEEDS["data/text"] = ["model=gpt", f"data.corpus.train={CONF}/train.yaml"]

@@ -30,6 +30,7 @@ from zoo.networks.lstmn import LSTMN
 from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
 from zoo.networks.recurrent import GRU, LSTM, RecurrentLayer
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
+from zoo.networks.sequence_layers import AttentionLayer, BidirectionalLayer, ConvolutionalLayer
 from zoo.networks.transformer import Transformer
 
 SOURCE = TextSpec(tokenizer="source", size=11, maximum_length=20)
@@ -154,6 +155,10 @@ TRANSFORMERS: dict[str, dict[str, object]] = {
     "sparsemax": _reading(ScaledDot, partial(Sparsemax, temperature=[0.5, 2.0])),
     "entmax": _reading(General, Entmax),
     "static": _reading(ScaledDot, Static),
+    "restricted": {"layer": partial(AttentionLayer, window=1)},
+    "recurrent": {"layer": partial(BidirectionalLayer, recurrent=GRU)},
+    "stacked": {"layer": ConvolutionalLayer},
+    "dilated": {"layer": partial(ConvolutionalLayer, growth=3), "pre_norm": True},
 }
 """Settings that differ from those of `build_transformer`."""
 
