@@ -496,4 +496,4 @@ class Transformer(nn.Module):
         return embedded
 
     def _scaled(self, embedding: nn.Module, ids: Tensor) -> Tensor:
-        return cast(Tensor, embedding(ids)) * self.query_size**0.5
+        return cast(Tensor, embedding(ids) * self.query_size**0.5)
