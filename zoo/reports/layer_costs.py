@@ -4,6 +4,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from matplotlib.figure import Figure
+
+from zoo.figures.layer_costs import layer_costs
+
 NAMES = {
     "self_attention": "self-attention",
     "self_attention_fused": "self-attention, fused kernel",
@@ -83,6 +87,33 @@ def crossings(figures: Mapping[str, Any]) -> dict[str, dict[int, float | None]]:
     }
 
 
+def drawn_costs(figures: Mapping[str, Any]) -> Figure:
+    """Times over n, and crossing points over d beside those of the table."""
+    found = crossings(figures)
+    sizes = list(next(iter(found.values())))
+    by_table = {
+        "recurrent": sizes,
+        "convolutional": [figures["width"] * size for size in sizes],
+        "restricted": [2 * figures["window"]] * len(sizes),
+    }
+    inside = {
+        name: [(size, length) for size, length in lengths.items() if length]
+        for name, lengths in found.items()
+    }
+    return layer_costs(
+        {
+            NAMES[name]: ([one["length"] for one in points], [one["seconds"] for one in points])
+            for name, points in figures["over_length"].items()
+        },
+        {
+            NAMES[name]: ([size for size, _ in points], [length for _, length in points])
+            for name, points in inside.items()
+        },
+        {NAMES[name]: (sizes, lengths) for name, lengths in by_table.items()},
+        features=figures["over_length"]["recurrent"][0]["features"],
+    )
+
+
 def cost_tables(figures: Mapping[str, Any]) -> str:
     """The table of the paper with what was measured, and the crossing points, in Markdown."""
     over_length, over_features = figures["over_length"], figures["over_features"]
@@ -120,7 +151,7 @@ def _times(over_length: Mapping[str, Points]) -> list[str]:
     for name, points in over_length.items():
         by_length = {one["length"]: one for one in points}
         cells = [
-            f"{1000 * by_length[length]['seconds']:.1f}; {by_length[length]['kept_bytes'] / 1e6:.1f}"
+            f"{1000 * by_length[length]['seconds']:.1f}; {by_length[length]['kept_bytes'] / 1000**2:.1f}"
             if length in by_length
             else "too large"
             for length in lengths
