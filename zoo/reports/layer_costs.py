@@ -26,8 +26,8 @@ _OPERATIONS = {
 """The table's operations, and their exponent over n."""
 _SEQUENTIAL = {"recurrent": "n"}
 _PATH = {"restricted": "n / r", "recurrent": "n", "convolutional": "n / k", "dilated": "log_k n"}
-_FROM = 2048
-"""The shortest sequence of the asymptotic range: 32 times the number of features."""
+_FROM = 4096
+"""The shortest sequence of the asymptotic range: 64 times the number of features."""
 
 Points = Sequence[Mapping[str, Any]]
 
