@@ -20,6 +20,7 @@ from zoo.attention import (
     ConstantBaseline,
     Cosine,
     Dot,
+    Entmax,
     General,
     GumbelHard,
     Hard,
@@ -34,6 +35,8 @@ from zoo.attention import (
     ScaledDot,
     Score,
     Soft,
+    Sparsemax,
+    Static,
     causal_mask,
     combine,
     masked_softmax,
@@ -132,11 +135,19 @@ def draw_selections() -> None:
     """What each selection makes of the same scores."""
     scores, none = example_scores(), torch.zeros(1, STEPS, 1)
 
-    figure, axes = new_figure(3)
-    for axis, temperature in zip(axes, (0.3, 1.0, 3.0), strict=True):
-        weights = Soft(query_size=1, temperature=temperature)(scores, none).weights[0]
-        show(axis, weights, f"temperature {temperature:g}")
-    save(figure, "soft")
+    for kind in (Soft, Entmax, Sparsemax):
+        figure, axes = new_figure(3)
+        for axis, temperature in zip(axes, (0.3, 1.0, 3.0), strict=True):
+            weights = kind(query_size=1, temperature=temperature)(scores, none).weights[0]
+            show(axis, weights, f"temperature {temperature:g}")
+            if kind is not Soft:
+                axis.plot(*(weights > 0).nonzero().T.flip(0), ".", color="crimson", markersize=2)
+        save(figure, kind.__name__.lower())
+
+    figure, axes = new_figure(2)
+    show(axes[0], Soft(query_size=1)(scores, none).weights[0], "dynamic: soft")
+    show(axes[1], Static(query_size=1)(scores, none).weights[0], "static")
+    save(figure, "static")
 
     figure, axes = new_figure(3)
     sampled, likeliest = Hard(query_size=1), Hard(query_size=1).eval()

@@ -13,6 +13,7 @@ from zoo.attention import (
     ContentAndLocation,
     Cosine,
     Dot,
+    Entmax,
     Euclidean,
     General,
     GumbelHard,
@@ -25,6 +26,8 @@ from zoo.attention import (
     Score,
     Selection,
     Soft,
+    Sparsemax,
+    Static,
     Uniform,
 )
 
@@ -51,6 +54,9 @@ SELECTIONS: dict[str, Callable[..., Selection]] = {
     "local_monotonic": partial(LocalMonotonic, window=2),
     "local_predictive": partial(LocalPredictive, window=2),
     "content_and_location": ContentAndLocation,
+    "sparsemax": partial(Sparsemax, temperature=4.0),  # keys without a weight have no gradient
+    "entmax": partial(Entmax, temperature=4.0),
+    "static": Static,
 }
 COMBINATIONS = [(score, selection) for score in SCORES for selection in SELECTIONS]
 

@@ -28,6 +28,9 @@ FILES = {
     "selection/local_monotonic": "LocalMonotonic",
     "selection/local_predictive": "LocalPredictive",
     "selection/content_and_location": "ContentAndLocation",
+    "selection/sparsemax": "Sparsemax",
+    "selection/entmax": "Entmax",
+    "selection/static": "Static",
 }
 
 

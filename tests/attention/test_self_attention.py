@@ -125,6 +125,28 @@ def test_memory_grows_with_the_length_not_its_square(causal: bool) -> None:
     assert kept(1024) / kept(512) == pytest.approx(2, rel=0.02)
 
 
+class Largest(TorchDispatchMode):
+    """The most numbers in a tensor that anything makes."""
+
+    size = 0
+
+    def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        made = function(*args, **(kwargs or {}))
+        sizes = [part.numel() for part in tree_leaves(made) if isinstance(part, Tensor)]
+        self.size = max(self.size, *sizes, 0)
+        return made
+
+
+@every_direction
+def test_nothing_has_a_number_for_each_pair_of_positions(causal: bool) -> None:
+    """Unless weights are asked for."""
+    attention, inputs = build(causal=causal, window=4), leaf(randn(1, 1024, SIZE))
+    for weights in (False, True):
+        with Largest() as largest:
+            attention(inputs, weights=weights).context.sum().backward()
+        assert (largest.size >= 1024**2) == weights
+
+
 @every_direction
 @pytest.mark.parametrize("window", [None, 2])
 def test_a_nan_reaches_only_the_queries_that_may_read_it(causal: bool, window: int | None) -> None:
@@ -190,14 +212,6 @@ def test_the_flexible_kernel_reads_the_blocks_of_the_band(causal: bool, window: 
 
 
 def test_the_blocks_are_found_without_a_mask_of_all_pairs() -> None:
-    class Largest(TorchDispatchMode):
-        size = 0
-
-        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            result = func(*args, **(kwargs or {}))
-            self.size = max([self.size, *(part.numel() for part in tree_leaves(result))])
-            return result
-
     keep = torch.ones(2, 8192, dtype=torch.bool)
     with Largest() as largest:
         window_mask(keep, window=5, causal=False)

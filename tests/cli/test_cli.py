@@ -235,7 +235,8 @@ def test_the_attention_catalogue_needs_no_checkout(
         "uniform",
     ]
     assert [line.split()[0] for line in selections] == [
-        *("content_and_location", "gumbel_hard", "hard", "local_monotonic", "local_predictive", "soft")
+        *("content_and_location", "entmax", "gumbel_hard", "hard", "local_monotonic", "local_predictive"),
+        *("soft", "sparsemax", "static"),
     ]
     assert all(len(line.split()) > 2 for line in scores + selections), "every one says what it is"
     monkeypatch.chdir(checkout)

@@ -88,6 +88,10 @@ NEEDS |= {
     }.items()
     for name in names
 }
+NEEDS |= {
+    f"model/layer/{name}": ["model=transformer_layers"]
+    for name in ("self_attention", "restricted", "recurrent", "convolutional")
+}
 RUNNING = ("stdlib", "shakespeare", "wikitext2", "imdb_texts")
 NEEDS |= {f"data/{name}": ["model=gpt"] for name in RUNNING}
 NEEDS["data/text"] = ["model=gpt", f"data.corpus.train={CONF}/train.yaml"]
@@ -294,6 +298,7 @@ REFUSED: dict[tuple[str, str, str], str] = {
         for name in OF_PAST
         for kind in ("monotonic", "predictive")
     },
+    **{(name, "additive", "static"): "counts positions" for name in OF_PAST},
 }
 """Cells that the check refuses, and a part of the reason."""
 

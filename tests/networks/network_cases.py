@@ -10,6 +10,7 @@ from zoo.attention import (
     Additive,
     Cosine,
     Dot,
+    Entmax,
     General,
     Hard,
     LinearConcat,
@@ -18,6 +19,8 @@ from zoo.attention import (
     Location,
     ScaledDot,
     Soft,
+    Sparsemax,
+    Static,
     Uniform,
 )
 from zoo.core.batch import Padded
@@ -27,6 +30,7 @@ from zoo.networks.lstmn import LSTMN
 from zoo.networks.positions import Learned, RotaryPositions, Sinusoidal
 from zoo.networks.recurrent import GRU, LSTM, RecurrentLayer
 from zoo.networks.seq2seq import BahdanauDecoder, FixedVectorDecoder, LuongDecoder, Seq2Seq
+from zoo.networks.sequence_layers import AttentionLayer, BidirectionalLayer, ConvolutionalLayer
 from zoo.networks.transformer import Transformer
 
 SOURCE = TextSpec(tokenizer="source", size=11, maximum_length=20)
@@ -53,6 +57,17 @@ DECODERS: dict[str, Callable[..., nn.Module]] = {
         LuongDecoder,
         attention={"score": General, "selection": partial(LocalPredictive, window=2)},
         input_feeding=True,
+    ),
+    "luong-sparsemax": partial(
+        LuongDecoder, attention={"score": General, "selection": Sparsemax}, input_feeding=False
+    ),
+    "bahdanau-entmax": partial(BahdanauDecoder, attention={"score": Additive, "selection": Entmax}),
+    "bahdanau-static": partial(BahdanauDecoder, attention={"score": Additive, "selection": Static}),
+    "luong-static": partial(
+        LuongDecoder, attention={"score": General, "selection": Static}, input_feeding=False
+    ),
+    "luong-feeding-static": partial(
+        LuongDecoder, attention={"score": Dot, "selection": Static}, input_feeding=True
     ),
 }
 
@@ -137,6 +152,13 @@ TRANSFORMERS: dict[str, dict[str, object]] = {
     "uniform": _reading(Uniform),
     "linear-concat": _reading(LinearConcat),
     "hard": _reading(Dot, Hard),
+    "sparsemax": _reading(ScaledDot, partial(Sparsemax, temperature=[0.5, 2.0])),
+    "entmax": _reading(General, Entmax),
+    "static": _reading(ScaledDot, Static),
+    "restricted": {"layer": partial(AttentionLayer, window=1)},
+    "recurrent": {"layer": partial(BidirectionalLayer, recurrent=GRU)},
+    "stacked": {"layer": ConvolutionalLayer},
+    "dilated": {"layer": partial(ConvolutionalLayer, growth=3), "pre_norm": True},
 }
 """Settings that differ from those of `build_transformer`."""
 

@@ -19,6 +19,8 @@ from zoo.attention import (
     Location,
     ScaledDot,
     Soft,
+    Sparsemax,
+    Static,
     Uniform,
 )
 from zoo.core.batch import Padded
@@ -57,9 +59,12 @@ DECODERS: dict[str, Callable[..., Any]] = {
     "hard": partial(AttentiveDecoder, **reads(selection=Hard)),
     "local-m": partial(AttentiveDecoder, **reads(General, partial(LocalMonotonic, window=1))),
     "local-p": partial(AttentiveDecoder, **reads(General, partial(LocalPredictive, window=2))),
+    "sparsemax": partial(AttentiveDecoder, **reads(selection=Sparsemax)),
+    "static": partial(AttentiveDecoder, **reads(selection=Static)),
     "none": MeanDecoder,
     "transformer": partial(TRANSFORMER, **reads(ScaledDot)),
     "transformer-rotary": partial(TRANSFORMER, **reads(Additive), positions=RotaryPositions, pre_norm=True),
+    "transformer-static": partial(TRANSFORMER, **reads(Dot, Static)),
     "transformer-location": partial(TRANSFORMER, **reads(Location)),
     "transformer-hard": partial(
         TRANSFORMER, **reads(Dot, Hard), positions=partial(Learned, maximum_length=20)

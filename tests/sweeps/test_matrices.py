@@ -21,6 +21,7 @@ CONF = Path(__file__).parents[2] / "conf"
 SCORES = ["dot", "scaled_dot", "general", "additive", "luong_concat", "linear_concat", "cosine", "location"]
 ATTENTION = [f"attention={score}" for score in SCORES]
 ATTENTION += [f"selection={name}" for name in ("hard", "gumbel_hard", "local_monotonic", "local_predictive")]
+ATTENTION += [f"selection={name}" for name in ("sparsemax", "entmax", "static")]
 ATTENTION += ["model/decoder=none"]
 CAPTIONS = [
     f"experiment={recipe} attention={score}"
@@ -31,9 +32,37 @@ POOLING += [f"attention={score}" for score in SCORES]
 POOLING += ["selection=hard", "selection=gumbel_hard", "model/query=last_state"]
 CELLS = {
     "attention_matrix": ATTENTION,
-    "caption_matrix": [*CAPTIONS, "experiment=shapes_none"],
+    "caption_matrix": [
+        *CAPTIONS,
+        *(f"experiment=shapes_soft selection={name}" for name in ("sparsemax", "static")),
+        "experiment=shapes_none",
+    ],
     "policy_matrix": [f"policy={policy}" for policy in ("learned", "random", "center")],
     "pooling_matrix": POOLING,
+    "static_matrix": [
+        f"experiment={recipe} selection={name}"
+        for recipe, name in product(
+            ("multi30k_luong_fast", "multi30k_transformer_tiny_fast", "shapes_soft"), ("soft", "static")
+        )
+    ],
+    "layer_matrix": [
+        *(f"model/layer={name}" for name in ("self_attention", "restricted", "recurrent")),
+        *(f"model/layer=convolutional model.layer.growth={growth}" for growth in (1, 3)),
+    ],
+    "britz2017": [
+        *(f"attention={score}" for score in ("general", "dot", "scaled_dot")),
+        *(f"attention=additive attention.hidden_size={size}" for size in (64, 128, 256, 512)),
+        "model/decoder=none",
+        *(f"model.embedding_size={size}" for size in (64, 128, 512)),
+        "model/recurrent=gru",
+        *(f"model.layers={layers}" for layers in (2, 4)),
+        *(f"model.bidirectional=False model.reverse_source={word}" for word in (False, True)),
+        *(f"decoding.beam_size={beam}" for beam in (1, 3, 10, 25)),
+        *(
+            f"decoding.beam_size={beam} decoding.length_penalty={penalty}"
+            for beam, penalty in product((5, 10), ("0.0", "0.5"))
+        ),
+    ],
 }
 TINY = ["trainer=cpu", "trainer.max_steps=3", "trainer.max_epochs=null", "trainer.limit_val_batches=1"]
 TINY += ["trainer.limit_test_batches=1", "trainer.log_every_n_steps=1", "scheduler.warmup_steps=1"]
@@ -58,16 +87,17 @@ def typed(job: Job) -> str:
     return " ".join(text for text in job.overrides if not text.startswith(("sweep=", "seed=", "~")))
 
 
-@pytest.mark.parametrize("name", CELLS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if name == "britz2017" else name for name in CELLS]
+)
 def test_has_these_cells_and_each_is_fine(name: str) -> None:
     jobs = jobs_of(f"sweep={name}", "trainer=cpu")
     assert [typed(job).removeprefix("trainer=cpu ") for job in jobs] == CELLS[name]
     for job in jobs:
         check(job.config, job.overrides)
         assert job.config["sweep"]["name"] == name
-    assert len({json.dumps(job.config["model"]) for job in jobs}) > len(jobs) - 2, (
-        "one score has two names at most"
-    )
+    cells = {json.dumps([job.config.get(key) for key in ("model", "decoding", "data")]) for job in jobs}
+    assert len(cells) > len(jobs) - 2, "one score has two names at most"
 
 
 def test_is_multiplied_by_what_is_typed() -> None:
@@ -80,7 +110,7 @@ def test_is_multiplied_by_what_is_typed() -> None:
 def test_takes_another_recipe_and_its_name_can_be_changed() -> None:
     line = ["sweep=attention_matrix", "experiment=multi30k_luong_fast", "sweep.name=mine", "trainer=cpu"]
     jobs = jobs_of(*line)
-    assert len(jobs) == 13
+    assert len(jobs) == 16
     for job in jobs:
         check(job.config, job.overrides)
         assert job.config["experiment"] == "multi30k_luong_fast"
@@ -136,7 +166,7 @@ def test_the_jobs_that_run_are_those_that_were_checked(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "cell"), [(name, cell) for name, cells in CELLS.items() for cell in cells])
+@pytest.mark.parametrize(("name", "cell"), [(name, cell) for name in SMALL for cell in CELLS[name]])
 def test_every_cell_learns_and_is_tested(
     name: str, cell: str, start: Callable[..., int], tmp_path: Path
 ) -> None:

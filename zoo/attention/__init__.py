@@ -41,6 +41,8 @@ from zoo.attention.scores import (
 from zoo.attention.selections import GumbelHard, Hard, LocalMonotonic, LocalPredictive, Selection, Soft
 from zoo.attention.self_attention import SelfAttention
 from zoo.attention.softmax import masked_softmax
+from zoo.attention.sparse import Entmax, Sparsemax
+from zoo.attention.static import Static
 
 __all__ = [
     "Additive",
@@ -52,6 +54,7 @@ __all__ = [
     "ContentAndLocation",
     "Cosine",
     "Dot",
+    "Entmax",
     "Euclidean",
     "General",
     "GlimpseSensor",
@@ -80,6 +83,8 @@ __all__ = [
     "SelfAttention",
     "Soft",
     "SoftReadingBaseline",
+    "Sparsemax",
+    "Static",
     "Uniform",
     "causal_mask",
     "combine",

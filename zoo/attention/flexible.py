@@ -49,6 +49,7 @@ def flex_context(
     """
     global _refused
     assert isinstance(attention.selection, Soft)
+    assert not isinstance(attention.selection.temperature, Tensor)
     keep = kept.reshape(-1, kept.shape[-1])  # (B, N)
     try:
         mask = window_mask(keep, window=window, causal=causal)

@@ -15,8 +15,11 @@ _FEWEST_KEYS_ON_A_CPU = 128
 
 
 def is_soft_product(attention: Attention) -> bool:
-    """Whether torch's kernels support it: a softmax over products, without `torch.func`."""
-    return attention.score.is_product and type(attention.selection) is Soft and not transformed()
+    """Whether torch's kernels support it: a softmax over products of one scale, without `torch.func`."""
+    selection = attention.selection
+    if type(selection) is not Soft or isinstance(selection.temperature, Tensor):
+        return False
+    return attention.score.is_product and not transformed()
 
 
 def can_fuse(attention: Attention, memory: Memory) -> bool:
@@ -38,6 +41,7 @@ def fused_context(attention: Attention, query: Tensor, memory: Memory, *, causal
         `(*lead, Q, Dv)`.
     """
     assert isinstance(attention.selection, Soft)
+    assert not isinstance(attention.selection.temperature, Tensor)
     (keys, values, mask, _), empty = memory, None
     lead = torch.broadcast_shapes(query.shape[:-3], values.shape[:-3])
     query, keys, values = (tensor.expand(*lead, *tensor.shape[-3:]) for tensor in (query, keys, values))

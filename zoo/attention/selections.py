@@ -6,6 +6,7 @@ shapes.
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import ClassVar
 
 import torch
@@ -30,7 +31,7 @@ class Selection(nn.Module, ABC):
             the loss then needs the term of `zoo.attention.reinforce`.
         uses_query: whether the weights depend on the query itself, beside the scores.
         counts_positions: whether the weights depend on a key's position in the memory.
-        keeps_weights: whether the state is the last weights, `(*lead, Q, K)`.
+        keeps_weights: whether the state is weights, `(*lead, Q, K)`, of an earlier step.
     """
 
     samples: ClassVar[bool] = False
@@ -64,7 +65,41 @@ class Selection(nn.Module, ABC):
         """
 
 
-class Soft(Selection):
+class Tempered(Selection):
+    """The base of selections that divide scores by a temperature τ.
+
+    Args:
+        query_size: Dq.
+        heads: H, or None.
+        temperature: τ > 0; or one for each head.
+
+    Raises:
+        ValueError: if a temperature is not above 0, or their number is not that of the heads.
+    """
+
+    temperature: float | Tensor
+
+    def __init__(
+        self, *, query_size: int, heads: int | None = None, temperature: float | Sequence[float] = 1.0
+    ) -> None:
+        super().__init__(query_size=query_size, heads=heads)
+        if not isinstance(temperature, Sequence):
+            self.temperature = _positive(self, "temperature", temperature)
+            return
+        if len(temperature) != heads:
+            raise ValueError(
+                f"{type(self).__name__}: temperature={list(temperature)}, must be one number, or one for "
+                f"each head; given {len(temperature)} for heads={heads}"
+            )
+        each = torch.tensor([_positive(self, "temperature", one) for one in temperature])
+        self.register_buffer("temperature", each.view(-1, 1, 1), persistent=False)
+
+    def divided(self, scores: Tensor) -> Tensor:
+        """`e / τ`, in float32 at least."""
+        return divided(scores, self.temperature)
+
+
+class Soft(Tempered):
     """Soft and global: `α_i = exp(e_i/τ) / Σ_j exp(e_j/τ)` (Bahdanau et al. 2015, eq. 6).
 
     Every key has a weight, so it is differentiable and learns by backpropagation.
@@ -74,19 +109,15 @@ class Soft(Selection):
 
     Args:
         query_size: Dq, not used.
-        heads: not used.
-        temperature: τ > 0; below 1 sharpens, above 1 flattens.
+        heads: H, or None.
+        temperature: τ > 0, or one for each head; below 1 sharpens, above 1 flattens.
     """
-
-    def __init__(self, *, query_size: int, heads: int | None = None, temperature: float = 1.0) -> None:
-        super().__init__(query_size=query_size, heads=heads)
-        self.temperature = _positive(self, "temperature", temperature)
 
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
     ) -> Selected:
         """See `Selection`."""
-        return Selected(masked_softmax(divided(scores, self.temperature), keep_mask))
+        return Selected(masked_softmax(self.divided(scores), keep_mask))
 
 
 class Hard(Selection):
@@ -152,7 +183,7 @@ class Hard(Selection):
         )
 
 
-class GumbelHard(Selection):
+class GumbelHard(Tempered):
     """Hard, straight-through: reads `argmax_i(e_i + g_i)`, g Gumbel noise (Jang et al. 2017, section 2.2).
 
     That argmax is a sample of softmax(e). The backward pass takes the gradient of `softmax((e + g)/τ)`
@@ -163,13 +194,9 @@ class GumbelHard(Selection):
 
     Args:
         query_size: Dq, not used.
-        heads: not used.
-        temperature: τ > 0 of the backward pass.
+        heads: H, or None.
+        temperature: τ > 0 of the backward pass, or one for each head.
     """
-
-    def __init__(self, *, query_size: int, heads: int | None = None, temperature: float = 1.0) -> None:
-        super().__init__(query_size=query_size, heads=heads)
-        self.temperature = _positive(self, "temperature", temperature)
 
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
@@ -179,7 +206,7 @@ class GumbelHard(Selection):
         if not self.training:
             return Selected(_one_hot(probabilities, keep_mask), probabilities=probabilities)
         noisy = scores + gumbel_like(probabilities)
-        soft = masked_softmax(divided(noisy, self.temperature), keep_mask)
+        soft = masked_softmax(self.divided(noisy), keep_mask)
         # In this order the forward value is one-hot to the last bit.
         weights = _one_hot(soft.detach(), keep_mask) + (soft - soft.detach())
         return Selected(weights, probabilities=probabilities)

@@ -161,7 +161,12 @@ class SelfAttention(nn.Module):
             heads, near, None, weights=weights
         )
         return Attended(
-            whole(context), spread(found), None, each(log_prob), each(entropy), spread(probabilities)
+            whole(context),
+            spread(found) if weights else None,  # of all pairs of positions
+            None,
+            each(log_prob),
+            each(entropy),
+            spread(probabilities),
         )
 
     def _any_near(self, flags: Tensor, window: int) -> Tensor:

@@ -57,9 +57,11 @@ def masked_log_softmax(scores: Tensor, keep_mask: Tensor | None = None) -> Tenso
     return scores.log_softmax(-1, at_least_float32(scores)).clamp(min=_IMPOSSIBLE)
 
 
-def divided(scores: Tensor, temperature: float) -> Tensor:
-    """`e / τ`, in float32 at least."""
-    return scores if temperature == 1 else scores.to(at_least_float32(scores)) / temperature
+def divided(scores: Tensor, temperature: float | Tensor) -> Tensor:
+    """`e / τ`, in float32 at least; τ of each head is `(H, 1, 1)`."""
+    if not isinstance(temperature, Tensor) and temperature == 1:
+        return scores
+    return scores.to(at_least_float32(scores)) / temperature
 
 
 def kept(scores: Tensor, keep_mask: Tensor) -> Tensor:

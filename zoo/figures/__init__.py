@@ -7,6 +7,7 @@ from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_
 from zoo.figures.curves import learning_curve, score_by_length
 from zoo.figures.glimpses import game_sheet, glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
+from zoo.figures.layer_costs import layer_costs
 from zoo.figures.locations import location_histogram
 from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png, render
@@ -26,6 +27,7 @@ __all__ = [
     "glimpse_sheet",
     "head_grid",
     "head_grids",
+    "layer_costs",
     "learning_curve",
     "location_histogram",
     "metric_with_intervals",

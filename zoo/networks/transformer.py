@@ -134,11 +134,12 @@ def _check_activation(activation: nn.Module, hidden: Tensor) -> None:
 
 
 class EncoderLayer(nn.Module):
-    """Self-attention, then a feed-forward network (section 3.1)."""
+    """Self-attention, or `mixer` in its place, then a feed-forward network (section 3.1)."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, mixer: nn.Module | None = None) -> None:
         super().__init__()
-        self.self_attention, self.residual_1 = settings.self_attention(causal=False), Residual(settings)
+        self.self_attention = settings.self_attention(causal=False) if mixer is None else mixer
+        self.residual_1 = Residual(settings)
         self.feed_forward, self.residual_2 = FeedForward(settings), Residual(settings)
 
     @compilable
@@ -156,11 +157,15 @@ class TransformerEncoder(nn.Module):
     Args:
         settings: of the layers.
         layers: N.
+        mixer: makes what stands in the place of self-attention (`zoo.networks.sequence_layers`).
     """
 
-    def __init__(self, settings: Settings, *, layers: int) -> None:
+    def __init__(
+        self, settings: Settings, *, layers: int, mixer: Callable[..., nn.Module] | None = None
+    ) -> None:
         super().__init__()
-        self.layers = nn.ModuleList(EncoderLayer(settings) for _ in range(layers))
+        mixers = (mixer and mixer(settings=settings, number=number) for number in range(layers))
+        self.layers = nn.ModuleList(EncoderLayer(settings, one) for one in mixers)
         # With `pre_norm` the sum of all sublayers is not normalised yet.
         self.norm = nn.LayerNorm(settings.model_size) if settings.pre_norm else nn.Identity()
 
@@ -358,6 +363,7 @@ class Transformer(nn.Module):
         head_key_size: d_k; None: D / h.
         head_value_size: d_v; None: D / h.
         tie_embeddings: source, target and output share one matrix.
+        layer: stands in the place of the encoder's self-attention (`zoo.networks.sequence_layers`).
 
     Raises:
         ValueError: if a size is below 1 or cannot be divided among the heads, a dropout is not in [0, 1), the
@@ -384,6 +390,7 @@ class Transformer(nn.Module):
         head_key_size: int | None = None,
         head_value_size: int | None = None,
         tie_embeddings: bool = False,
+        layer: Callable[..., nn.Module] | None = None,
     ) -> None:
         super().__init__()
         check_sizes(
@@ -424,7 +431,7 @@ class Transformer(nn.Module):
             longest_memory=source.maximum_length,
         )
         of_source = settings._replace(longest=source.maximum_length)
-        self.encoder = TransformerEncoder(of_source, layers=encoder_layers)
+        self.encoder = TransformerEncoder(of_source, layers=encoder_layers, mixer=layer)
         self.decoder = TransformerDecoder(settings, layers=decoder_layers, memory_size=model_size)
         self.dropout = Dropout(dropout)
         self.project = nn.Identity()  # tasks ask for `output(project(features))`
@@ -472,12 +479,13 @@ class Transformer(nn.Module):
         """The weights of every head of each layer while `inputs (B, T)` are decoded.
 
         Returns:
-            `encoder (B, h, K, K)`, `decoder (B, h, T, T)` and `cross (B, h, T, K)`.
+            `encoder (B, h, K, K)`, where it has attention, `decoder (B, h, T, T)` and `cross (B, h, T, K)`.
         """
         annotations, encoder = self.encoder(self._embed_source(source.ids), source.keep_mask, weights=True)
         memory = self.decoder.prepare(annotations, source.keep_mask)
         decoded = self.decoder(self._embed_target(inputs.ids), memory, weights=True)
-        return {"encoder": encoder, "decoder": decoded.own, "cross": [read.weights for read in decoded.read]}
+        maps = {"encoder": encoder, "decoder": decoded.own, "cross": [read.weights for read in decoded.read]}
+        return {kind: weights for kind, weights in maps.items() if weights[0] is not None}
 
     def _embed_source(self, ids: Tensor) -> Tensor:
         embedded: Tensor = self.dropout(self.source_positions(self._scaled(self.embed_source, ids)))
@@ -488,5 +496,4 @@ class Transformer(nn.Module):
         return embedded
 
     def _scaled(self, embedding: nn.Module, ids: Tensor) -> Tensor:
-        scaled: Tensor = embedding(ids) * self.query_size**0.5
-        return scaled
+        return cast(Tensor, embedding(ids) * self.query_size**0.5)

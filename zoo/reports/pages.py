@@ -10,6 +10,7 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | curves | a picture's name, which runs | draws learning curves of recipes; the text in the part stays |
 | lengths | a picture's name, which runs | draws a score by the input's length; the text in the part stays |
 | beside | beginnings of sources, `;` between them | the numbers of results/anchors.yaml beside ours |
+| cost | a picture's name | what layers cost, drawn and as tables |
 | faults | | what was done to trainings, and what it cost |
 
 Which runs: names of recipes; or what results.json says of them, such as `task=RecognitionTask,TrackingTask`,
@@ -32,6 +33,7 @@ from zoo.figures.matrix import Panel, side_by_side
 from zoo.figures.png import png
 from zoo.reports.anchors import read_anchors
 from zoo.reports.drawings import by_length, learning_curves
+from zoo.reports.layer_costs import cost_tables, drawn_costs
 from zoo.reports.runs import Run
 from zoo.reports.tables import (
     beside,
@@ -49,7 +51,7 @@ _PART = re.compile(
 )
 _BEGIN = re.compile(r"<!-- (?P<part>\w+)[^>\n]*:begin -->")
 _NOTHING = "\nNot measured yet.\n\n"
-_DRAWN = ("matrix", "curves", "lengths")
+_DRAWN = ("matrix", "curves", "lengths", "cost")
 _KEYS = {"task": "task", "model": "model", "data": "data_set"}
 """What results.json calls the words by which runs are chosen."""
 
@@ -91,6 +93,7 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
         "curves": lambda: _drawn(learning_curves(chosen), picture, old),
         "lengths": lambda: _drawn(by_length(chosen), picture, old),
         "beside": lambda: _beside(published, part["arguments"], project),
+        "cost": lambda: _cost(project, picture, page) or old,
         "faults": lambda: _faults(project) or old,
     }
     if name not in makers:
@@ -122,6 +125,17 @@ def _beside(published: Sequence[Run], sources: str, project: Path) -> str:
 def _faults(project: Path) -> str:
     path = project / "results" / "faults.json"
     return fault_table(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ""
+
+
+def _cost(project: Path, picture: Path, page: Path) -> str:
+    """Picture and tables of what layers cost; writes the picture."""
+    path = project / "results" / "benchmarks" / "cost_of_layers.json"
+    if not path.exists():
+        return ""
+    figures = json.loads(path.read_text(encoding="utf-8"))
+    write_bytes(picture, png(drawn_costs(figures)))
+    shown = os.path.relpath(picture, page.parent)
+    return f"\n![Time over positions, and crossing points over features]({shown})\n{cost_tables(figures)}"
 
 
 def _drawn(figure: Figure | None, picture: Path, old: str) -> str:

@@ -320,6 +320,7 @@ class TranslationTask(WritingTask):
                         keys,
                     )
                     for kind, (queries, keys) in sides.items()
+                    if kind in maps
                 }
             )
         return found
