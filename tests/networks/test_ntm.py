@@ -79,10 +79,10 @@ class ByHand:
         self.last = [normalised([math.exp(one) for one in head]) for head in network.first_weights.tolist()]
         self.state = network.controller.init_state(1)
 
-    def weights(self, head: int, key: Tensor, focus: Tensor) -> list[float]:
+    def weights(self, head: int, key: Tensor, emitted: float, focus: Tensor) -> list[float]:
         score: Any = self.network.attention.score
         selection: Any = self.network.attention.selection
-        strength = softplus((score.w(key[None]) + score.b).item())
+        strength = softplus(emitted) * softplus((score.w(key[None]) + score.b).item())
         content = normalised(
             [math.exp(strength * cosine(key.tolist(), row)) for row in self.memory]
         )  # (5), (6)
@@ -100,9 +100,14 @@ class ByHand:
         network, reading = self.network, self.network.read_heads
         together = torch.cat([inputs, torch.tensor(self.reads, dtype=torch.float64)])[None]
         hidden, self.state = network.controller(together, self.state)
-        vectors = network.emit(hidden)[0].view(-1, WIDTH)
         heads, writing = self.heads, network.write_heads
-        found = [self.weights(head, vectors[head], vectors[heads + head]) for head in range(heads)]
+        numbers = network.emit(hidden)[0]
+        before, behind = numbers[: 2 * heads * WIDTH], numbers[2 * heads * WIDTH + heads :]
+        strengths = numbers[2 * heads * WIDTH :][:heads].tolist()
+        vectors = torch.cat([before, behind]).view(-1, WIDTH)
+        found = [
+            self.weights(head, vectors[head], strengths[head], vectors[heads + head]) for head in range(heads)
+        ]
         self.reads = [
             sum(found[head][i] * self.memory[i][m] for i in range(LOCATIONS))
             for head in range(reading)

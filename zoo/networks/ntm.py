@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
 from zoo.attention import Score, Selected, Selection
 from zoo.core.spec import DataSpec
@@ -90,9 +91,9 @@ class NeuralTuringMachine(nn.Module):
       first memory is a constant, which Collier and Beel 2018 found the best of three.
     - Learning begins with half of every first weight on location 0: a constant memory and equal weights
       would keep all locations alike for ever.
-    - The key strength β (equation 5) follows from the key, `softplus(w·k + b)`, as in `Cosine`. The
-      controller emits the key, and beside it a vector of the same size, from which the selection computes
-      g, s and γ.
+    - The controller emits for each head the key, the key strength β = softplus(.), which multiplies the score
+      (equation 5), and a vector of the key's size, from which the selection computes g, s and γ. (`Cosine`
+      has a positive factor of its own, which depends on the key.)
     - The output is a linear map of the controller's output and what it read.
 
     Args:
@@ -132,8 +133,9 @@ class NeuralTuringMachine(nn.Module):
         self.attention = AttentionParts(**attention).build(  # type: ignore[arg-type]
             query_size=width, key_size=width, longest=locations
         )
-        # Keys k and what else sets the weights for all heads; erase vectors e and add vectors a for writing.
-        self.emit = Linear(size, 2 * (heads + write_heads) * width)
+        # For all heads: keys k, what sets g, s and γ, and strengths β; for writing, erase and add vectors.
+        self.emitted = [heads * width, heads * width, heads, write_heads * width, write_heads * width]
+        self.emit = Linear(size, sum(self.emitted))
         nn.init.xavier_uniform_(self.emit.weight)
         nn.init.zeros_(self.emit.bias)
         self.output = Linear(size + read_heads * width, outputs)
@@ -154,8 +156,8 @@ class NeuralTuringMachine(nn.Module):
         features, trace = [], []
         for vectors in inputs.unbind(1):
             hidden, state = self.controller(torch.cat([vectors, reads], -1), state)
-            keys, focus, erase, add = self._emitted(hidden)
-            weights, last = self.address(memory, keys, focus, last)
+            keys, focus, strengths, erase, add = self._emitted(hidden)
+            weights, last = self.address(memory, keys, strengths, focus, last)
             reading, writing = weights.split([self.read_heads, self.write_heads], 1)
             reads = (reading @ memory).flatten(1)  # (2): r_t = Σ_i w_t(i) M(i)
             memory = written(memory, writing, erase, add)
@@ -164,12 +166,11 @@ class NeuralTuringMachine(nn.Module):
         logits = self.output(torch.stack(features, 1))
         return Answer(logits, Trace(*torch.stack(trace, 1).split([self.read_heads, self.write_heads], 2)))
 
-    def _emitted(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Keys and foci `(B, H, M)`, erase vectors in (0, 1) and add vectors `(B, W, M)`."""
-        heads = self.read_heads + self.write_heads
-        vectors = self.emit(hidden).unflatten(-1, (-1, self.width))
-        keys, focus, erase, add = vectors.split([heads, heads, self.write_heads, self.write_heads], 1)
-        return keys, focus, erase.sigmoid(), add
+    def _emitted(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Keys and foci `(B, H, M)`, β `(B, H, 1)`, erase vectors in (0, 1) and add vectors `(B, W, M)`."""
+        keys, focus, strengths, erase, add = self.emit(hidden).split(self.emitted, -1)
+        keys, focus, erase, add = (part.unflatten(-1, (-1, self.width)) for part in (keys, focus, erase, add))
+        return keys, focus, functional.softplus(strengths).unsqueeze(-1), erase.sigmoid(), add
 
     def _first_focus(self, memory: Tensor) -> Tensor | None:
         """The selection's state before the first step; learned weights `(B, H, N)` where it keeps weights."""
@@ -179,18 +180,19 @@ class NeuralTuringMachine(nn.Module):
         return None if state is None else state.expand(-1, self.read_heads + self.write_heads)
 
     def address(
-        self, memory: Tensor, keys: Tensor, focus: Tensor, last: Tensor | None
+        self, memory: Tensor, keys: Tensor, strengths: Tensor, focus: Tensor, last: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The weights `(B, H, N)` of all heads, equations 5 to 9, and the selection's next state.
 
         Args:
             memory: `(B, N, M)`.
             keys: `(B, H, M)`.
+            strengths: `(B, H, 1)`, above 0.
             focus: `(B, H, M)`, from which the selection computes gate, shifts and sharpness.
             last: the selection's state, such as the weights of the last step.
         """
         # Not `attention(...)`: score and selection have queries of their own here.
-        scores = self.attention.score(keys, self.attention.score.project_keys(memory))
+        scores = strengths * self.attention.score(keys, self.attention.score.project_keys(memory))
         selected: Selected = self.attention.selection(scores, focus, None, last)
         return selected.weights, selected.state
 
