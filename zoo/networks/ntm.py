@@ -30,7 +30,7 @@ Step: TypeAlias = Callable[[Tensor, ControllerState], tuple[Tensor, ControllerSt
 
 
 _FIRST_STRENGTH = -1.8
-"""Softplus makes it 0.15, so that with the factor of `Cosine`, near sqrt(M), learning begins with β below 1."""
+"""Softplus makes it 0.15; with the factor of `Cosine`, near sqrt(M), learning begins with β below 1."""
 
 
 class Controller(nn.Module):
@@ -148,7 +148,7 @@ class NeuralTuringMachine(nn.Module):
         self.attention = AttentionParts(**attention).build(  # type: ignore[arg-type]
             query_size=width, key_size=width, longest=locations
         )
-        # For all heads: keys k and what sets g, s and γ; erase vectors e and add vectors a for writing. Then β.
+        # Of all heads keys k and what sets g, s and γ; of writing heads erase vectors e and add vectors a; β.
         self.emitted = [heads, heads, write_heads, write_heads]
         self.emit = Linear(size, sum(self.emitted) * width + heads)
         nn.init.constant_(self.emit.bias[-heads:], _FIRST_STRENGTH)
