@@ -10,7 +10,8 @@ from torch import Tensor
 
 from zoo.attention import ContentAndLocation, Cosine, Score, Selection, Soft, Uniform
 from zoo.core.spec import DataSpec, TextSpec, VectorSpec
-from zoo.networks.ntm import Controller, FeedForwardController, LSTMController, NeuralTuringMachine, written
+from zoo.kernels.memory_heads import written
+from zoo.networks.ntm import Controller, FeedForwardController, LSTMController, NeuralTuringMachine
 
 CHANNELS, OUTPUTS, LOCATIONS, WIDTH, HIDDEN = 3, 2, 5, 4, 6
 SPEC = DataSpec("copy", {"inputs": VectorSpec(CHANNELS), "targets": VectorSpec(OUTPUTS)})
@@ -77,12 +78,12 @@ class ByHand:
         self.reads = network.first_reads.tolist()
         assert network.first_weights is not None
         self.last = [normalised([math.exp(one) for one in head]) for head in network.first_weights.tolist()]
-        self.state = network.controller.init_state(1)
+        self.controller, self.state = network.controller.begin(1)
 
-    def weights(self, head: int, key: Tensor, focus: Tensor) -> list[float]:
+    def weights(self, head: int, key: Tensor, emitted: float, focus: Tensor) -> list[float]:
         score: Any = self.network.attention.score
         selection: Any = self.network.attention.selection
-        strength = softplus((score.w(key[None]) + score.b).item())
+        strength = softplus(emitted) * softplus((score.w(key[None]) + score.b).item())
         content = normalised(
             [math.exp(strength * cosine(key.tolist(), row)) for row in self.memory]
         )  # (5), (6)
@@ -99,10 +100,13 @@ class ByHand:
     def step(self, inputs: Tensor) -> tuple[Tensor, list[list[float]]]:
         network, reading = self.network, self.network.read_heads
         together = torch.cat([inputs, torch.tensor(self.reads, dtype=torch.float64)])[None]
-        hidden, self.state = network.controller(together, self.state)
-        vectors = network.emit(hidden)[0].view(-1, WIDTH)
+        hidden, self.state = self.controller(together, self.state)
         heads, writing = self.heads, network.write_heads
-        found = [self.weights(head, vectors[head], vectors[heads + head]) for head in range(heads)]
+        numbers = network.emit(hidden)[0]
+        strengths, vectors = numbers[-heads:].tolist(), numbers[:-heads].view(-1, WIDTH)
+        found = [
+            self.weights(head, vectors[head], strengths[head], vectors[heads + head]) for head in range(heads)
+        ]
         self.reads = [
             sum(found[head][i] * self.memory[i][m] for i in range(LOCATIONS))
             for head in range(reading)
@@ -187,4 +191,4 @@ def test_sizes_are_checked() -> None:
 
 def test_a_controller_says_what_it_needs() -> None:
     with pytest.raises(NotImplementedError):
-        Controller()(randn(1, 2), ())
+        Controller().begin(1)

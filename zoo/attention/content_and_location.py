@@ -10,12 +10,8 @@ from zoo.attention.memory import Selected
 from zoo.attention.projection import Projection
 from zoo.attention.selections import Selection
 from zoo.attention.softmax import masked_softmax
+from zoo.kernels.memory_heads import SHARPEST, TINY, shifted_focus
 from zoo.kernels.precision import at_least_float32
-
-_SHARPEST = 1000.0
-"""The largest γ, whose product with the gradient of such a logarithm float32 still holds."""
-_TINY = 1e-30
-"""Added to weights before their logarithm, whose gradient at 0 is infinite."""
 
 
 class ContentAndLocation(Selection):
@@ -68,11 +64,16 @@ class ContentAndLocation(Selection):
         if not content.shape[-1]:
             return Selected(content, state=content)
         given = self.W(query).to(content.dtype)
+        if state is not None:
+            if new := content.shape[-1] - state.shape[-1]:
+                state = functional.pad(state, (0, new))
+            if keep_mask is None and self.farthest_shift < content.shape[-1]:
+                weights = shifted_focus(content, state, given)
+                return Selected(weights, state=weights)
         gate = given[..., :1].sigmoid()
-        sharpness = (1 + functional.softplus(given[..., 1:2])).clamp(max=_SHARPEST)
+        sharpness = (1 + functional.softplus(given[..., 1:2])).clamp(max=SHARPEST)
         shifts = given[..., 2:].softmax(-1)
         if state is not None:
-            state = functional.pad(state, (0, content.shape[-1] - state.shape[-1]))  # keys that are new
             shifted = self._shift(torch.lerp(state, content, gate), shifts, keep_mask)
             weights = _sharpen(shifted, sharpness, keep_mask)
             return Selected(weights, state=weights)
@@ -105,4 +106,4 @@ class ContentAndLocation(Selection):
 
 def _sharpen(shifted: Tensor, sharpness: Tensor, keep_mask: Tensor | None) -> Tensor:
     """Equation 9, as a softmax of logarithms, which neither underflows nor has an infinite gradient."""
-    return masked_softmax(sharpness * (shifted + _TINY).log(), keep_mask)
+    return masked_softmax(sharpness * (shifted + TINY).log(), keep_mask)

@@ -239,8 +239,11 @@ class Cosine(Score):
 
     def forward(self, query: Tensor, projected: Tensor) -> Tensor:
         """See `Score`."""
-        strength = self.b if self.w is None else self.w(query) + self.b
-        return (functional.softplus(strength) * _direction(query)) @ projected.mT
+        return (self.strength(query) * _direction(query)) @ projected.mT
+
+    def strength(self, query: Tensor) -> Tensor:
+        """β, `(*lead, Q, 1)` or one number."""
+        return functional.softplus(self.b if self.w is None else self.w(query) + self.b)
 
 
 class Euclidean(Score):

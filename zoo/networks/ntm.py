@@ -14,15 +14,23 @@ from typing import TypeAlias
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from zoo.attention import Score, Selected, Selection
+from zoo.attention import Cosine, Score, Selected, Selection
 from zoo.core.spec import DataSpec
-from zoo.kernels import Linear
+from zoo.kernels import Linear, RepeatedLinear
+from zoo.kernels.memory_heads import cosine, lstm_cell, written
+from zoo.kernels.unchanged import unchanged
 from zoo.networks.checks import check_sizes
 from zoo.networks.seq2seq import AttentionParts
 from zoo.networks.sequences import Answer, Trace, widths
 
 ControllerState: TypeAlias = tuple[tuple[Tensor, Tensor], ...]
+Step: TypeAlias = Callable[[Tensor, ControllerState], tuple[Tensor, ControllerState]]
+
+
+_FIRST_STRENGTH = -1.8
+"""Softplus makes it 0.15; with the factor of `Cosine`, near sqrt(M), learning begins with β below 1."""
 
 
 class Controller(nn.Module):
@@ -34,12 +42,11 @@ class Controller(nn.Module):
 
     hidden_size: int
 
-    def init_state(self, batch: int) -> ControllerState:
-        """The state before the first step."""
-        return ()
+    def begin(self, batch: int) -> tuple[Step, ControllerState]:
+        """The step and the state before the first one.
 
-    def forward(self, inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
-        """Vectors `(B, I)` and the last state to an output `(B, D)` and the next state."""
+        A step takes vectors `(B, I)` and the last state to an output `(B, D)` and the next state.
+        """
         raise NotImplementedError
 
 
@@ -51,9 +58,14 @@ class FeedForwardController(Controller):
         check_sizes(hidden_size=hidden_size)
         self.hidden_size, self.W = hidden_size, Linear(input_size, hidden_size)
 
-    def forward(self, inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
+    def begin(self, batch: int) -> tuple[Step, ControllerState]:
         """See `Controller`."""
-        return self.W(inputs).tanh(), state
+        weight = RepeatedLinear(self.W.weight)
+
+        def step(inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
+            return (weight(inputs) + self.W.bias).tanh(), state
+
+        return step, ()
 
 
 class LSTMController(Controller):
@@ -67,17 +79,21 @@ class LSTMController(Controller):
         self.cells = nn.ModuleList([nn.LSTMCell(size, hidden_size) for size in sizes])
         self.start = nn.Parameter(torch.zeros(layers, 2, hidden_size))
 
-    def init_state(self, batch: int) -> ControllerState:
+    def begin(self, batch: int) -> tuple[Step, ControllerState]:
         """See `Controller`."""
-        return tuple((hidden.expand(batch, -1), cell.expand(batch, -1)) for hidden, cell in self.start)
+        layers: list[tuple[RepeatedLinear, Tensor]] = []
+        for cell in self.cells:
+            weight = RepeatedLinear(torch.cat([cell.weight_ih, cell.weight_hh], -1))
+            layers.append((weight, cell.bias_ih + cell.bias_hh))
 
-    def forward(self, inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
-        """See `Controller`."""
-        states = []
-        for cell, before in zip(self.cells, state, strict=True):
-            states.append(cell(inputs, before))
-            inputs = states[-1][0]
-        return inputs, tuple(states)
+        def step(inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
+            states = []
+            for (weight, bias), (hidden, cell) in zip(layers, state, strict=True):
+                states.append(lstm_cell(weight(torch.cat([inputs, hidden], -1)) + bias, cell))
+                inputs = states[-1][0]
+            return inputs, tuple(states)
+
+        return step, tuple((hidden.expand(batch, -1), cell.expand(batch, -1)) for hidden, cell in self.start)
 
 
 class NeuralTuringMachine(nn.Module):
@@ -90,9 +106,9 @@ class NeuralTuringMachine(nn.Module):
       first memory is a constant, which Collier and Beel 2018 found the best of three.
     - Learning begins with half of every first weight on location 0: a constant memory and equal weights
       would keep all locations alike for ever.
-    - The key strength β (equation 5) follows from the key, `softplus(w·k + b)`, as in `Cosine`. The
-      controller emits the key, and beside it a vector of the same size, from which the selection computes
-      g, s and γ.
+    - The controller emits for each head the key, the key strength β = softplus(.), which multiplies the score
+      (equation 5), and a vector of the key's size, from which the selection computes g, s and γ. (`Cosine`
+      has a positive factor of its own, which depends on the key.)
     - The output is a linear map of the controller's output and what it read.
 
     Args:
@@ -132,10 +148,10 @@ class NeuralTuringMachine(nn.Module):
         self.attention = AttentionParts(**attention).build(  # type: ignore[arg-type]
             query_size=width, key_size=width, longest=locations
         )
-        # Keys k and what else sets the weights for all heads; erase vectors e and add vectors a for writing.
-        self.emit = Linear(size, 2 * (heads + write_heads) * width)
-        nn.init.xavier_uniform_(self.emit.weight)
-        nn.init.zeros_(self.emit.bias)
+        # Of all heads keys k and what sets g, s and γ; of writing heads erase vectors e and add vectors a; β.
+        self.emitted = [heads, heads, write_heads, write_heads]
+        self.emit = Linear(size, sum(self.emitted) * width + heads)
+        nn.init.constant_(self.emit.bias[-heads:], _FIRST_STRENGTH)
         self.output = Linear(size + read_heads * width, outputs)
         self.first_reads = nn.Parameter(0.01 * torch.randn(read_heads * width))
         kept = self.attention.selection.keeps_weights
@@ -150,26 +166,29 @@ class NeuralTuringMachine(nn.Module):
         batch = len(inputs)
         memory = inputs.new_full((batch, self.locations, self.width), self.first_memory)
         last = self._first_focus(memory)
-        reads, state = self.first_reads.expand(batch, -1), self.controller.init_state(batch)
-        features, trace = [], []
+        reads = self.first_reads.expand(batch, -1)
+        step, state = self.controller.begin(batch)
+        emit = RepeatedLinear(self.emit.weight)
+        outputs, readings, trace = [], [], []
         for vectors in inputs.unbind(1):
-            hidden, state = self.controller(torch.cat([vectors, reads], -1), state)
-            keys, focus, erase, add = self._emitted(hidden)
-            weights, last = self.address(memory, keys, focus, last)
+            hidden, state = step(torch.cat([vectors, reads], -1), state)
+            keys, focus, strengths, erase, add = self._parts(emit(hidden) + self.emit.bias)
+            weights, last = self.address(memory, keys, strengths, focus, last)
             reading, writing = weights.split([self.read_heads, self.write_heads], 1)
             reads = (reading @ memory).flatten(1)  # (2): r_t = Σ_i w_t(i) M(i)
-            memory = written(memory, writing, erase, add)
-            features.append(torch.cat([hidden, reads], -1))
+            memory = written(memory, writing, erase, add)  # (3), (4)
+            outputs.append(hidden)
+            readings.append(reads)
             trace.append(weights)
-        logits = self.output(torch.stack(features, 1))
+        logits = self.output(torch.cat([torch.stack(outputs, 1), torch.stack(readings, 1)], -1))
         return Answer(logits, Trace(*torch.stack(trace, 1).split([self.read_heads, self.write_heads], 2)))
 
-    def _emitted(self, hidden: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Keys and foci `(B, H, M)`, erase vectors in (0, 1) and add vectors `(B, W, M)`."""
-        heads = self.read_heads + self.write_heads
-        vectors = self.emit(hidden).unflatten(-1, (-1, self.width))
-        keys, focus, erase, add = vectors.split([heads, heads, self.write_heads, self.write_heads], 1)
-        return keys, focus, erase.sigmoid(), add
+    def _parts(self, emitted: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+        """Keys and foci `(B, H, M)`, β `(B, H, 1)`, erase vectors in (0, 1) and add vectors `(B, W, M)`."""
+        size = sum(self.emitted) * self.width
+        vectors = emitted[:, :size].unflatten(-1, (-1, self.width))
+        keys, focus, erase, add = vectors.split(self.emitted, 1)
+        return keys, focus, functional.softplus(emitted[:, size:]).unsqueeze(-1), erase.sigmoid(), add
 
     def _first_focus(self, memory: Tensor) -> Tensor | None:
         """The selection's state before the first step; learned weights `(B, H, N)` where it keeps weights."""
@@ -179,28 +198,22 @@ class NeuralTuringMachine(nn.Module):
         return None if state is None else state.expand(-1, self.read_heads + self.write_heads)
 
     def address(
-        self, memory: Tensor, keys: Tensor, focus: Tensor, last: Tensor | None
+        self, memory: Tensor, keys: Tensor, strengths: Tensor, focus: Tensor, last: Tensor | None
     ) -> tuple[Tensor, Tensor | None]:
         """The weights `(B, H, N)` of all heads, equations 5 to 9, and the selection's next state.
 
         Args:
             memory: `(B, N, M)`.
             keys: `(B, H, M)`.
+            strengths: `(B, H, 1)`, above 0.
             focus: `(B, H, M)`, from which the selection computes gate, shifts and sharpness.
             last: the selection's state, such as the weights of the last step.
         """
         # Not `attention(...)`: score and selection have queries of their own here.
-        scores = self.attention.score(keys, self.attention.score.project_keys(memory))
+        score = self.attention.score
+        if unchanged(score, Cosine) and isinstance(score, Cosine):  # the same, in fewer operations
+            scores = (strengths * score.strength(keys)) * cosine(keys, memory)
+        else:
+            scores = strengths * score(keys, score.project_keys(memory))
         selected: Selected = self.attention.selection(scores, focus, None, last)
         return selected.weights, selected.state
-
-
-def written(memory: Tensor, weights: Tensor, erase: Tensor, add: Tensor) -> Tensor:
-    """The memory `(B, N, M)` after W heads wrote, with weights `(B, W, N)`, e and a `(B, W, M)`.
-
-    - (3) erase: `M̃_t(i) = M_{t-1}(i) [1 - w_t(i) e_t]`, head after head
-    - (4) add: `M_t(i) = M̃_t(i) + Σ w_t(i) a_t`
-    """
-    for weight, vector in zip(weights.unbind(1), erase.unbind(1), strict=True):
-        memory = torch.addcmul(memory, memory * weight.unsqueeze(-1), vector.unsqueeze(1), value=-1)
-    return torch.baddbmm(memory, weights.mT, add)
