@@ -100,7 +100,7 @@ class _ShiftedFocus(Function):
         return weights
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         content, last, given, weights = ctx.saved_tensors
         if torch.is_grad_enabled():  # for second derivatives: the inner values have no history
             plain = _shifted_focus(content, last, given)
@@ -190,7 +190,8 @@ def _cosine(queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor, Tens
 
 
 def _length(vectors: Tensor) -> Tensor:
-    return torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    length: Tensor = torch.linalg.vector_norm(vectors, dim=-1, keepdim=True)
+    return length
 
 
 class _Cosine(Function):
@@ -201,7 +202,7 @@ class _Cosine(Function):
         return cosines
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, ...]:
         queries, keys, cosines = ctx.saved_tensors
         if torch.is_grad_enabled():
             plain = _cosine(queries, keys)[0]
@@ -223,7 +224,8 @@ def lstm_cell(gates: Tensor, cell: Tensor) -> tuple[Tensor, Tensor]:
         cell: `(B, D)`.
     """
     if transformed():
-        return _lstm_cell(gates, cell)[:2]
+        output, following, *_ = _lstm_cell(gates, cell)
+        return output, following
     output, following = _LSTMCell.apply(gates, cell)
     return output, following
 
@@ -246,7 +248,7 @@ class _LSTMCell(Function):
         return output, following
 
     @staticmethod
-    def backward(ctx: Any, of_output: Tensor, of_following: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, of_output: Tensor, of_following: Tensor) -> tuple[Tensor, ...]:
         gates, cell = ctx.saved_tensors
         if torch.is_grad_enabled():
             plain = _lstm_cell(gates, cell)[:2]

@@ -83,6 +83,7 @@ class LSTMController(Controller):
         """See `Controller`."""
         layers: list[tuple[RepeatedLinear, Tensor]] = []
         for cell in self.cells:
+            assert isinstance(cell, nn.LSTMCell)
             weight = RepeatedLinear(torch.cat([cell.weight_ih, cell.weight_hh], -1))
             layers.append((weight, cell.bias_ih + cell.bias_hh))
 
