@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter, ScalarFormatter
 
 _MARKERS = "osDv^"
 
@@ -33,6 +34,10 @@ def layer_costs(
             right.loglog(sizes, found, marker=_MARKERS[number], color=colour, label=f"{name}: measured")
         right.loglog(*expected[name], color=colour, linestyle=":", label=f"{name}: by the table")
     right.set(xlabel="features d", ylabel="positions n", title="self-attention takes longer from n on")
+    for axis in (right.xaxis, right.yaxis):
+        axis.set_major_formatter(ScalarFormatter())
+        axis.set_minor_formatter(NullFormatter())
+    right.set_xticks(sorted({size for sizes, _ in expected.values() for size in sizes}))
     for axes in (left, right):
         axes.grid(alpha=0.3)
         axes.legend(frameon=False, fontsize=8)
