@@ -298,7 +298,11 @@ REFUSED: dict[tuple[str, str, str], str] = {
         for name in OF_PAST
         for kind in ("monotonic", "predictive")
     },
-    **{(name, "additive", "static"): "counts positions" for name in OF_PAST},
+    **{
+        (name, "additive", selection): "counts positions"
+        for name in OF_PAST
+        for selection in ("static", "content_and_location")
+    },
 }
 """Cells that the check refuses, and a part of the reason."""
 

@@ -43,7 +43,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("data.train=a.en,a.de", "(a list of values is written data.train=[a.en,a.de])"),
         ("attention=dot,", "a value is missing beside a comma"),
         ("model.recurrent=lstm", "is a choice among files: write model/recurrent=lstm"),
-        ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstm? allowed: gru, "),
+        ("model.recurrent=lstn", "write model/recurrent=lstn; did you mean lstmn? allowed: gru, "),
         ("model/decodr=luong", "did you mean model/decoder? allowed: model/caption_decoder, "),
         ("modl=seq2seq", "there is no modl; did you mean model? allowed: attention, callbacks, "),
         ("~model", "a run cannot do without; choose with model=NAME; allowed: abcnn1, abcnn2, "),

@@ -58,19 +58,22 @@ def predict_texts(
     Raises:
         ValueError: something cannot be read or drawn.
     """
+    from zoo.core.text import is_blank
     from zoo.tasks.inputs import PAIRS, SENTENCES
 
     runs, given = _split(arguments, file, load)
-    whole = getattr(load(runs[0]), "reads_blanks", False)
     if given is None:
-        lines = read_lines(file or "-", whole=whole)
+        lines = read_lines(file or "-", whole=True)
     else:
-        lines = {"the sentence": _text(given[0], "the sentence", whole=whole)}
+        lines = {"the sentence": _text(given[0], "the sentence", whole=True)}
     if plot is not None:  # before the long work
-        if list(lines.values()) == [""]:
+        texts_there = [not is_blank(text) for text in lines.values()]
+        if texts_there == [False]:
             raise ValueError("--plot draws one sentence, and the one given is empty")
-        if len(lines) != 1 or not all(lines.values()):
-            raise ValueError(f"--plot draws one sentence, got {sum(map(bool, lines.values()))}")
+        if texts_there != [True]:
+            raise ValueError(f"--plot draws one sentence, got {sum(texts_there)}")
+    if not getattr(load(runs[0]), "reads_blanks", False):
+        lines = {where: _text(text, where) for where, text in lines.items()}
     paired = load(runs[0]).inputs() == PAIRS
     predictors = require_inputs(
         runs, PAIRS if paired else SENTENCES, lambda predictor: _otherwise(predictor, given, file), load
