@@ -15,7 +15,7 @@ from data.core.splitting import position
 from data.text.columns import Column, Degree, Group, Label, Text
 from data.text.corpus import Corpus
 from data.text.labelled.holding_out import require_share
-from data.text.tables import as_label, as_text, no_class_of_train
+from data.text.tables import as_label, no_class_of_train
 from zoo.core.text import check_language
 
 _log = logging.getLogger(__name__)
@@ -24,7 +24,7 @@ Row = tuple[Any, ...]
 """Left and right text, the answer, and of pairs in groups the group's number."""
 
 Found = tuple[str, Row]
-"""Where a row stands, for messages, and its values: left, right, answer and perhaps the group."""
+"""Where a row stands, for messages, and its values: left and right text, answer and perhaps the group."""
 
 
 @dataclass(kw_only=True)
@@ -90,7 +90,7 @@ class AnsweredPairs(Corpus):
 
     @abstractmethod
     def rows(self, split: str) -> Iterator[Found]:
-        """The rows of a split, without blank ones, each time anew."""
+        """The rows of a split, without blank ones, each time anew; their texts are texts."""
 
     def load(self) -> Mapping[str, Iterator[Row]]:
         """Reads the rows as they are needed.
@@ -133,15 +133,14 @@ class AnsweredPairs(Corpus):
         """
         numbers = dict[str, int]()
         for where, (left, right, answer, *group) in self.rows(split):
-            texts = as_text(where, self.left, left), as_text(where, self.right, right)
             value = self._answer(where, answer)
             if known is not None and value not in known:
                 raise ValueError(f"{where}: {no_class_of_train(self.answer, str(value), known)}")
             if self.group is None:
-                yield texts[0], (*texts, value)
+                yield left, (left, right, value)
             else:
                 name = as_label(where, self.group, group[0])
-                yield name, (*texts, value, numbers.setdefault(name, len(numbers)))
+                yield name, (left, right, value, numbers.setdefault(name, len(numbers)))
 
     def _answer(self, where: str, value: Any) -> str | float:
         """A label or a degree, one of those that there may be."""

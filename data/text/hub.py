@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from data.text.corpus import Pair, PairCorpus, two_languages
-from data.text.text_files import content_hash
+from data.text.hub_set import load_tables, names_and_hash
 from zoo.core.text import is_blank
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ class HubCorpus(PairCorpus):
         """How it is read, and the hash of every file, or which version of the published set it is."""
         if not self._place.is_dir():
             return repr((self.hub, self.folder, self.revision, self.languages, self.unescape))
-        files = sorted(path for path in self._place.rglob("*") if path.is_file())
-        names = [str(path.relative_to(self._place)) for path in files]
-        return repr((self.languages, self.unescape, names, content_hash(files)))
+        return repr((self.languages, self.unescape, *names_and_hash(self._place)))
 
     def load(self) -> Mapping[str, Iterator[Pair]]:
         """Finds or downloads the set.
@@ -80,24 +78,14 @@ class HubCorpus(PairCorpus):
         return {split: self._pairs(split, tables[theirs]) for split, theirs in SPLITS.items()}
 
     def _tables(self) -> Mapping[str, Dataset]:
-        from datasets import load_dataset  # here, because it takes long
-
-        try:
-            if self._place.is_dir():
-                found = load_dataset(str(self._place))
-            else:
-                found = load_dataset(self.hub, data_dir=self.folder, revision=self.revision)
-        except Exception as error:  # of many libraries: of the hub, the network, the file formats
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            if self._place.is_dir():
-                raise ValueError(f"{self._place} cannot be read: {reason}") from error
-            raise FileNotFoundError(
-                f"{self.name} is neither in {self._place} (Parquet or JSON lines, a file or folder for each"
-                f" of {', '.join(SPLITS.values())}, a column {_COLUMN} with {self.source} and {self.target}),"
-                f" nor could it be had from the Hugging Face hub ({self._where()}): {reason}"
-            ) from error
-        tables: Mapping[str, Dataset] = found
-        return tables
+        absent = (
+            f"{self.name} is neither in {self._place} (Parquet or JSON lines, a file or folder for each"
+            f" of {', '.join(SPLITS.values())}, a column {_COLUMN} with {self.source} and {self.target}),"
+            f" nor could it be had from the Hugging Face hub ({self._where()})"
+        )
+        if self._place.is_dir():
+            return load_tables(self._place, absent)
+        return load_tables(self.hub, absent, data_dir=self.folder, revision=self.revision)
 
     def _pairs(self, split: str, table: Dataset) -> Iterator[Pair]:
         """The pairs of a split, some thousand at a time."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from data.text.answered_pairs import AnsweredPairs, Found, Row
 from data.text.hub_set import HubSet, named
+from data.text.tables import as_text
 from zoo.core.text import is_blank
 
 _log = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class HubPairs(HubSet, AnsweredPairs):
                 if any(one is None or is_blank(str(one)) for one in values):
                     left_out += 1
                 else:
-                    yield where, values
+                    texts = as_text(where, self.left, left), as_text(where, self.right, right)
+                    yield where, (*texts, *values[2:])
         if left_out:
             _log.warning("%s: %d rows lack a text or an answer and are left out", where, left_out)

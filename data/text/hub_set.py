@@ -65,8 +65,7 @@ class HubSet:
         """Says how the set is read, and the hash of every file, or which published version it is."""
         if not self._place.is_dir():
             return repr((read, self.hub, self.revision))
-        files = sorted(path for path in self._place.rglob("*") if path.is_file())
-        return repr((read, [str(path.relative_to(self._place)) for path in files], content_hash(files)))
+        return repr((read, *names_and_hash(self._place)))
 
     def tables(self, *columns: str) -> dict[str, Dataset]:
         """Finds or downloads the set.
@@ -96,25 +95,44 @@ class HubSet:
         return str(self._place) if self._place.is_dir() else str(self.hub)
 
     def _found(self) -> Mapping[str, Dataset]:
-        from datasets import load_dataset  # here, because it takes long
-
         assert self.hub
-        try:
-            if self._place.is_dir():
-                found = load_dataset(str(self._place), name=self.configuration)
-            else:
-                found = load_dataset(self.hub, name=self.configuration, revision=self.revision)
-        except Exception as error:  # of many libraries: of the hub, the network, the file formats
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
-            if self._place.is_dir():
-                raise ValueError(f"{self._place} cannot be read: {reason}") from error
-            raise FileNotFoundError(
-                f"{self.hub} is neither in {self._place} (Parquet, CSV or JSON lines, a file or folder for"
-                f" each of {', '.join(self._splits.values())}), nor could it be had from the Hugging Face"
-                f" hub: {reason}"
-            ) from error
-        tables: Mapping[str, Dataset] = found
-        return tables
+        absent = (
+            f"{self.hub} is neither in {self._place} (Parquet, CSV or JSON lines, a file or folder for"
+            f" each of {', '.join(self._splits.values())}), nor could it be had from the Hugging Face hub"
+        )
+        if self._place.is_dir():
+            return load_tables(self._place, absent, name=self.configuration)
+        return load_tables(self.hub, absent, name=self.configuration, revision=self.revision)
+
+
+def load_tables(place: Path | str, absent: str, **options: Any) -> Mapping[str, Dataset]:
+    """The tables of a set by split, as `datasets.load_dataset` reads them.
+
+    Args:
+        place: a folder of files, or an id on the hub.
+        absent: what is said where a set of the hub could not be had.
+        options: what `load_dataset` is told further.
+
+    Raises:
+        FileNotFoundError: the hub's set could not be downloaded.
+        ValueError: the folder cannot be read.
+    """
+    from datasets import load_dataset  # here, because it takes long
+
+    try:
+        tables: Mapping[str, Dataset] = load_dataset(str(place), **options)
+    except Exception as error:  # of many libraries: of the hub, the network, the file formats
+        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if isinstance(place, Path):
+            raise ValueError(f"{place} cannot be read: {reason}") from error
+        raise FileNotFoundError(f"{absent}: {reason}") from error
+    return tables
+
+
+def names_and_hash(folder: Path) -> tuple[list[str], str]:
+    """The names of all files in a folder and the folders in it, and the hash of what they hold."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return [str(path.relative_to(folder)) for path in files], content_hash(files)
 
 
 def named(feature: Any, value: Any) -> str:

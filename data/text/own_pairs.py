@@ -76,9 +76,9 @@ class OwnPairs(AnsweredPairs):
         """See `AnsweredPairs`; one error names the lines of all blank rows."""
         path, named_by = self._paths[split], "data.corpus.left, right, answer and group"
         blank = Blank(f"lacks {', '.join(self._names[:-1])} or {self._names[-1]}", "remove or fill them")
-        for number, row in read_table(path, self._names, named_by):
+        for number, (left, right, *others) in read_table(path, self._names, named_by):
             where = f"{path}, line {number}"
-            texts = as_text(where, self.left, row[0]), as_text(where, self.right, row[1])
-            if not blank.found(path, number, *texts, *map(str, row[2:])):
-                yield where, tuple(row)
+            texts = as_text(where, self.left, left), as_text(where, self.right, right)
+            if not blank.found(path, number, *texts, *map(str, others)):
+                yield where, (*texts, *others)
         blank.refuse()

@@ -62,10 +62,7 @@ def predict_texts(
     from zoo.tasks.inputs import PAIRS, SENTENCES
 
     runs, given = _split(arguments, file, load)
-    if given is None:
-        lines = read_lines(file or "-", whole=True)
-    else:
-        lines = {"the sentence": _text(given[0], "the sentence", whole=True)}
+    lines = read_lines(file or "-") if given is None else {"the sentence": _text(given[0], "the sentence")}
     if plot is not None:  # before the long work
         texts_there = [not is_blank(text) for text in lines.values()]
         if texts_there == [False]:
@@ -73,7 +70,7 @@ def predict_texts(
         if texts_there != [True]:
             raise ValueError(f"--plot draws one sentence, got {sum(texts_there)}")
     if not getattr(load(runs[0]), "reads_blanks", False):
-        lines = {where: _text(text, where) for where, text in lines.items()}
+        lines = {where: _stripped(text) for where, text in lines.items()}
     paired = load(runs[0]).inputs() == PAIRS
     predictors = require_inputs(
         runs, PAIRS if paired else SENTENCES, lambda predictor: _otherwise(predictor, given, file), load
@@ -84,7 +81,7 @@ def predict_texts(
     elif paired and given is not None:
         if len(given) != 2:
             raise ValueError(f"the model of {runs[0]} {asks_for(PAIRS)}")
-        texts = [tuple(_text(text, f"text {number}") for number, text in enumerate(given, 1))]
+        texts = [tuple(_stripped(_text(text, f"text {number}")) for number, text in enumerate(given, 1))]
         if not all(texts[0]):
             raise ValueError("two texts are needed, and one is empty")
     if plot is not None:
@@ -159,12 +156,11 @@ def _split(
     return runs, None if reads_lines else given
 
 
-def read_lines(file: str, *, whole: bool = False) -> dict[str, str]:
-    """The lines of a file, by what they are called in messages.
+def read_lines(file: str) -> dict[str, str]:
+    """The lines of a file as they are, blank ones empty, by what they are called in messages.
 
     Args:
         file: its path; `-` is standard input.
-        whole: whether blanks around a line belong to it; else they are left out.
     """
     from zoo.core.text import is_blank
     from zoo.training.checkpoint import nearest
@@ -182,34 +178,33 @@ def read_lines(file: str, *, whole: bool = False) -> dict[str, str]:
     if lines[-1] == b"":
         lines.pop()
     named = ((f"{name}, line {number}", line) for number, line in enumerate(lines, start=1))
-    texts = {where: _text(line, where, whole=whole).removesuffix("\r") for where, line in named}
-    return {where: "" if whole and is_blank(text) else text for where, text in texts.items()}
+    texts = {where: _text(line, where).removesuffix("\r") for where, line in named}
+    return {where: "" if is_blank(text) else text for where, text in texts.items()}
 
 
 def _pair(line: str, where: str) -> tuple[str, ...] | str:
     """The two texts of a line; nothing of a blank one."""
-    texts = tuple(_text(text, where) for text in line.split("\t"))
+    texts = tuple(map(_stripped, line.split("\t")))
     if line and (len(texts) != 2 or not all(texts)):
         raise ValueError(f"{where}: two texts with a tab between them are needed, got {line[:60]!r}")
     return texts if line else ""
 
 
-def _text(given: str | bytes, where: str, *, whole: bool = False) -> str:
-    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces.
-
-    As it is, where it is read as a `whole`.
-    """
-    from zoo.core.text import is_blank
-
+def _text(given: str | bytes, where: str) -> str:
+    """The text as it is, if it is UTF-8."""
     try:
         # Bytes on the command line that are no text arrive as surrogates.
         content = given.encode("utf-8", "surrogateescape") if isinstance(given, str) else given
-        text = content.decode("utf-8")
+        return content.decode("utf-8")
     except UnicodeError as error:
         reason = f" ({error.reason} at byte {error.start})" if isinstance(error, UnicodeDecodeError) else ""
         raise ValueError(f"{where}: not UTF-8{reason}") from error
-    if whole:
-        return text
+
+
+def _stripped(text: str) -> str:
+    """The text without blanks around it; nothing where nothing in it can be seen, as in zero-width spaces."""
+    from zoo.core.text import is_blank
+
     return "" if is_blank(text) else text.strip()
 
 

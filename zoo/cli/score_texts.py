@@ -29,7 +29,7 @@ def score_texts(runs: Sequence[str], *, file: str, load: Load) -> None:
         if not is_run(run):
             near = nearest(Path(run))
             raise ValueError(f"{run!r} is not a run{near}; with --score FILE there is no sentence")
-    lines = read_lines(file, whole=True)
+    lines = read_lines(file)
     models = {}
     for run in runs:
         models[run] = load(run)

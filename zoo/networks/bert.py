@@ -22,7 +22,7 @@ from zoo.core.batch import Padded, real_positions
 from zoo.core.spec import DataSpec, LabelSpec, TextSpec
 from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
-from zoo.networks.positions import Learned, Positions
+from zoo.networks.positions import Learned, Positions, require_reach
 from zoo.networks.transformer import Settings, TransformerEncoder
 
 SEGMENTS = 2
@@ -109,11 +109,7 @@ class Bert(nn.Module):
         self.tokens = nn.Embedding(text.size, model_size, padding_idx=text.pad)
         self.segments = nn.Embedding(SEGMENTS, model_size)
         self.positions = positions(size=model_size)
-        if isinstance(self.positions, Learned) and longest > len(self.positions.vectors):
-            raise ValueError(
-                f"positions: maximum_length={len(self.positions.vectors)} is too small for sequences of"
-                f" {longest} tokens; lower data.maximum_length"
-            )
+        require_reach(self.positions, longest)
         self.norm, self.dropout = nn.LayerNorm(model_size), Dropout(dropout)
         settings = _AllHeads(
             model_size=model_size,

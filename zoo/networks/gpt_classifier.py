@@ -22,7 +22,7 @@ from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
 from zoo.networks.gpt import Gpt
 from zoo.networks.lstm_attention import Classified, require_texts
-from zoo.networks.positions import Learned, Positions
+from zoo.networks.positions import Positions, require_reach
 
 _DEVIATION = 0.02
 """Of new weights as they begin (section 4.1)."""
@@ -101,12 +101,7 @@ class GptClassifier(nn.Module):
             pre_norm=pre_norm,
             window=window,
         )
-        ends = self.gpt.positions
-        if isinstance(ends, Learned) and longest > len(ends.vectors):
-            raise ValueError(
-                f"positions: maximum_length={len(ends.vectors)} is too small for sequences of {longest}"
-                " tokens; lower data.maximum_length"
-            )
+        require_reach(self.gpt.positions, longest)
         self.marks = nn.Embedding(3, model_size)
         self.dropout, self.classify = Dropout(dropout), Linear(model_size, spec.outputs())
         for part in (self.marks, self.classify):

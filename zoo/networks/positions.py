@@ -94,3 +94,20 @@ class RotaryPositions(Positions):
     def forward(self, embedded: Tensor, first: int = 0) -> Tensor:
         """See `Positions`."""
         return embedded
+
+
+def require_reach(positions: Positions, longest: int) -> None:
+    """Refuses learned positions that end before the longest sequence.
+
+    Args:
+        positions: the encoding.
+        longest: the most tokens of a sequence.
+
+    Raises:
+        ValueError: says how many there are.
+    """
+    if isinstance(positions, Learned) and longest > len(positions.vectors):
+        raise ValueError(
+            f"positions: maximum_length={len(positions.vectors)} is too small for sequences of {longest}"
+            " tokens; lower data.maximum_length"
+        )

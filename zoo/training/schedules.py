@@ -1,6 +1,7 @@
 """Learning rates over the steps of a training; each scales the optimiser's `lr`, the highest rate."""
 
 import math
+from collections.abc import Callable
 
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LambdaLR
@@ -87,23 +88,10 @@ class WarmupCosine(LambdaLR):
     """
 
     def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
-        if warmup_steps < 0:
-            raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
-        if total_steps <= warmup_steps:
-            raise ValueError(
-                f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}: a cosine"
-                " ends at a known step; raise trainer.max_steps above it, or lower scheduler.warmup_steps"
-            )
-        highest = max(1, warmup_steps)
+        def fall(passed: int, length: int) -> float:
+            return 0.5 * (1.0 + math.cos(math.pi * min(1.0, passed / length)))
 
-        def factor(done: int) -> float:
-            step = done + 1
-            if step < highest:
-                return step / highest
-            progress = min(1.0, (step - highest) / (total_steps + 1 - highest))
-            return 0.5 * (1.0 + math.cos(math.pi * progress))
-
-        super().__init__(optimizer, factor)
+        super().__init__(optimizer, _risen_and(fall, "a cosine", warmup_steps, total_steps))
 
 
 class WarmupLinear(LambdaLR):
@@ -119,19 +107,37 @@ class WarmupLinear(LambdaLR):
     """
 
     def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
-        if warmup_steps < 0:
-            raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
-        if total_steps <= warmup_steps:
-            raise ValueError(
-                f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}: the rate"
-                " ends at a known step; raise trainer.max_steps above it, or lower scheduler.warmup_steps"
-            )
-        highest = max(1, warmup_steps)
+        def fall(passed: int, length: int) -> float:
+            return max(0.0, (length - passed) / length)
 
-        def factor(done: int) -> float:
-            step = done + 1
-            if step < highest:
-                return step / highest
-            return max(0.0, (total_steps + 1 - step) / (total_steps + 1 - highest))
+        super().__init__(optimizer, _risen_and(fall, "the rate", warmup_steps, total_steps))
 
-        super().__init__(optimizer, factor)
+
+def _risen_and(
+    fall: Callable[[int, int], float], what: str, warmup_steps: int, total_steps: int
+) -> Callable[[int], float]:
+    """A factor of the rate by the steps that are done: it rises linearly, then falls.
+
+    Args:
+        fall: the factor, so many steps behind the highest rate, of so many to the step after the last.
+        what: ends at a known step, for messages.
+        warmup_steps: the steps of the rise, which may be 0.
+        total_steps: all steps of the training.
+
+    Raises:
+        ValueError: warmup_steps is negative, or total_steps does not exceed it.
+    """
+    if warmup_steps < 0:
+        raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
+    if total_steps <= warmup_steps:
+        raise ValueError(
+            f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}: {what}"
+            " ends at a known step; raise trainer.max_steps above it, or lower scheduler.warmup_steps"
+        )
+    highest = max(1, warmup_steps)
+
+    def factor(done: int) -> float:
+        step = done + 1
+        return step / highest if step < highest else fall(step - highest, total_steps + 1 - highest)
+
+    return factor

@@ -16,10 +16,7 @@ PUBLISHED = {"hub": "someone/some_set", "folder": "en-vi", "revision": "main"}
 ROWS = [("a man", "một người"), ("two", "hai"), ("three", "ba")]
 
 
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
-    datasets.disable_progress_bars()
+pytestmark = pytest.mark.usefixtures("private_cache")
 
 
 def corpus(folder: Path, **options: Any) -> HubCorpus:

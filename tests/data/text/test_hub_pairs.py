@@ -10,11 +10,7 @@ import pytest
 
 from data.text.hub_pairs import HubPairs
 
-
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
-    datasets.disable_progress_bars()
+pytestmark = pytest.mark.usefixtures("private_cache")
 
 
 def place(folder: Path, rows: list[tuple[Any, ...]], answer: Any) -> None:

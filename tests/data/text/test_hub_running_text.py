@@ -11,9 +11,7 @@ ROWS = [f"A story\nof {number} lines.\n" for number in range(20)]
 
 
 @pytest.fixture(autouse=True)
-def stories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
-    datasets.disable_progress_bars()
+def stories(tmp_path: Path, private_cache: None) -> Path:
     (tmp_path / "stories").mkdir()
     table = datasets.Dataset.from_dict({"story": [*ROWS, " ", None], "number": list(range(22))})
     table.to_parquet(tmp_path / "stories" / "train.parquet")

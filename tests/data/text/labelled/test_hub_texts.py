@@ -13,10 +13,7 @@ from data.text.labelled.hub_texts import HubTexts
 ROWS: list[Example] = [(f"review {n}", ("bad", "good")[n % 2]) for n in range(40)]
 
 
-@pytest.fixture(autouse=True)
-def private_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "datasets")
-    datasets.disable_progress_bars()
+pytestmark = pytest.mark.usefixtures("private_cache")
 
 
 def place(folder: Path, rows: list[Any] = ROWS, name: str = "reviews", **columns: str) -> None:
