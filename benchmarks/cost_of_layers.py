@@ -21,7 +21,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -61,6 +61,9 @@ FEATURES, LENGTHS = 64, tuple(2**power for power in range(6, 15))
 """d, and each n, of the first measurement."""
 LENGTH, SIZES = 1024, (32, 64, 128, 256, 512)
 """n, and each d, of the second."""
+WIDE_LENGTH, WIDE_SIZES = 256, (512, 1024, 2048)
+"""The same for layers whose operations grow with d²: below, a step's overhead outweighs its product."""
+WIDE = ("recurrent", "convolutional")
 APART = (14, 41, 122)
 """Positions between whose ends paths are sought: a dilated stack of 3, 4 and 5 layers spans them exactly."""
 SHORT = (16, 64, 256, 1024, 4096)
@@ -122,14 +125,14 @@ class Pass:
         self.forward().context.sum().backward()
 
     def seconds(self, at_least: float) -> float:
-        """The least of passes that take `at_least` seconds together: three, or fewer if they are long.
+        """The least of three passes, or of more that take `at_least` seconds together.
 
         On a CPU it is processor time, of the one thread, which other work on the machine disturbs less.
         """
         clock = time.perf_counter if self.device.type == "cuda" else time.process_time
         self()
         times: list[float] = []
-        while sum(times) < at_least or (len(times) < 3 and sum(times) < 3):
+        while sum(times) < at_least or len(times) < 3:
             self._wait()
             start = clock()
             self()
@@ -241,7 +244,11 @@ def main(
     where, began, load = torch.device(device), time.time(), os.getloadavg()[0]
 
     def series(
-        measure: Callable[..., dict[str, Any]], lengths: Sequence[int], sizes: Sequence[int], least: float
+        measure: Callable[..., dict[str, Any]],
+        lengths: Sequence[int],
+        sizes: Sequence[int],
+        least: float,
+        names: Iterable[str] = LAYERS,
     ) -> dict[str, list[dict[str, Any]]]:
         points = [(length, size) for size in sizes for length in lengths]
         return {
@@ -250,7 +257,7 @@ def main(
                 for length, size in track(points, NAMES[name], console=Console(stderr=True))
                 if length <= longest and fits(name, length)
             ]
-            for name in LAYERS
+            for name in names
         }
 
     figures: dict[str, Any] = {
@@ -259,7 +266,16 @@ def main(
         "width": WIDTH,
         "window": WINDOW,
         "over_length": series(measured, LENGTHS, (FEATURES,), seconds),
-        "over_features": series(measured, (min(LENGTH, longest),), SIZES, seconds),
+        "over_features": {
+            **series(
+                measured,
+                (min(LENGTH, longest),),
+                SIZES,
+                seconds,
+                [name for name in LAYERS if name not in WIDE],
+            ),
+            **series(measured, (min(WIDE_LENGTH, longest),), WIDE_SIZES, seconds, WIDE),
+        },
         "crossing": series(timed, SHORT, SIZES, seconds / 10),
         "depth": {
             name: {str(length): Pass(name, length, 8, where).depth() for length in (64, 128)}

@@ -17,13 +17,13 @@ NAMES = {
     "dilated": "convolutional, dilated",
 }
 _OPERATIONS = {
-    "self_attention": ("n² d", 2),
-    "self_attention_fused": ("n² d", 2),
-    "restricted": ("r n d", 1),
-    "recurrent": ("n d²", 1),
-    "convolutional": ("k n d²", 1),
+    "self_attention": ("n² d", 2, 1),
+    "self_attention_fused": ("n² d", 2, 1),
+    "restricted": ("r n d", 1, 1),
+    "recurrent": ("n d²", 1, 2),
+    "convolutional": ("k n d²", 1, 2),
 }
-"""The table's operations, and their exponent over n."""
+"""The table's operations, and their exponents over n and d."""
 _SEQUENTIAL = {"recurrent": "n"}
 _PATH = {"restricted": "n / r", "recurrent": "n", "convolutional": "n / k", "dilated": "log_k n"}
 _FROM = 4096
@@ -118,23 +118,28 @@ def cost_tables(figures: Mapping[str, Any]) -> str:
     """The table of the paper with what was measured, and the crossing points, in Markdown."""
     over_length, over_features = figures["over_length"], figures["over_features"]
     size = over_length["recurrent"][0]["features"]
-    length = over_features["recurrent"][0]["length"]
+    of_d = {
+        f"d = {points[0]['features']:,} to {points[-1]['features']:,}, n = {points[0]['length']:,}": None
+        for points in over_features.values()
+    }
     lines = [
         "",
-        f"Exponents over n, from n = {_FROM:,} on, with d = {size}; over d with n = {length:,}:",
+        f"Exponents over n, from n = {_FROM:,} on, with d = {size}; over d with {', or '.join(of_d)}:",
         "",
-        "| layer | operations | time over n (table) | memory over n | operations over n | time over d | "
-        "operations over d |",
+        "| layer | operations | time over n (table) | memory over n | operations over n | "
+        "time over d (table) | operations over d |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, points in over_length.items():
-        said, expected = _OPERATIONS[name]
+        said, over_n, over_d = _OPERATIONS[name]
         found = [
             exponent(points, "length", key, first=_FROM) for key in ("seconds", "kept_bytes", "operations")
         ]
         found += [exponent(over_features[name], "features", key) for key in ("seconds", "operations")]
         cells = [f"{value:.2f}" for value in found]
-        lines.append(f"| {NAMES[name]} | {said} | {cells[0]} ({expected}) | {' | '.join(cells[1:])} |")
+        cells[0] += f" ({over_n})"
+        cells[3] += f" ({over_d})"
+        lines.append(f"| {NAMES[name]} | {said} | {' | '.join(cells)} |")
     lines += ["", *_times(over_length), "", *_graphs(figures), "", *_crossing_table(figures), ""]
     machine = figures["machine"]
     where = machine["gpus"][0] if figures["device"] == "cuda" else f"{machine['processor']}, one thread"
