@@ -27,7 +27,8 @@ MORE: dict[str, dict[str, Any]] = {
     "part of a validation": {**BUDGETS["steps, validated every 3"], "limit_val_batches": 2},
     "part of an epoch": {"max_steps": 13, "limit_train_batches": 3},
     "accumulated gradients": {**BUDGETS["steps, validated every 3"], "accumulate_grad_batches": 2},
-    "averaged weights": {**BUDGETS["steps, validated every 3"], "averaging": True},
+    "averaged weights": {**BUDGETS["steps, validated every 3"], "averaging": "last"},
+    "a moving average": {**BUDGETS["steps, validated every 3"], "averaging": "exponential"},
     "a schedule by epochs": {"max_steps": 13, "plateau_by_epoch": True},
     "logged every 3": {**BUDGETS["steps, validated every 3"], "log_every_n_steps": 3},
 }

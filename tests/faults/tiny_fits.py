@@ -19,7 +19,7 @@ from data.core.data_module import DataModule
 from zoo.loggers.metrics_file import MetricsFile
 from zoo.runtime.preemption import PREEMPTION, Preempted
 from zoo.training.callbacks import LastCheckpoint, RandomState, StepAxis
-from zoo.training.callbacks.averaging import CheckpointAveraging
+from zoo.training.callbacks.averaging import Averaging, CheckpointAveraging, ExponentialAveraging
 from zoo.training.callbacks.final_validation import FinalValidation
 from zoo.training.checkpoint_io import AtomicIO
 
@@ -120,6 +120,13 @@ for _name in (
     setattr(Fault, _name, _hook(_name))
 
 
+AVERAGES: dict[str | None, Callable[[], list[Averaging]]] = {
+    None: list,
+    "last": lambda: [CheckpointAveraging(checkpoints=2)],
+    "exponential": lambda: [ExponentialAveraging(decay=0.9)],
+}
+
+
 def fit(
     folder: Path,
     settings: Mapping[str, Any],
@@ -133,7 +140,7 @@ def fit(
     Settings are the trainer's, and `averaging` and `plateau_by_epoch`; `every` so many steps it saves.
     """
     options = dict(settings)
-    averaging = [CheckpointAveraging(checkpoints=2)] if options.pop("averaging", False) else []
+    averaging = AVERAGES[options.pop("averaging", None)]()
     task = Task(plateau_by_epoch=options.pop("plateau_by_epoch", False))
     last = folder / "checkpoints" / "last.ckpt"
     goes_on = resume and last.exists()

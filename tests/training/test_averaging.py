@@ -1,5 +1,7 @@
 """Averaged checkpoints: what is validated, kept and tested is the mean, and training does not notice."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +14,8 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from zoo.training.callbacks import CheckpointAveraging, LastCheckpoint
+from zoo.training.callbacks import CheckpointAveraging, ExponentialAveraging, LastCheckpoint
+from zoo.training.callbacks.averaging import Averaging
 
 
 class Watched(FakeTask):
@@ -66,10 +69,40 @@ def test_a_validation_sees_the_mean_of_the_last_and_training_its_own(fit: Fit, t
     assert task.weight.item() == AFTER[-1]
 
 
+def test_a_moving_average_of_every_step_is_validated_and_kept(fit: Fit, tmp_path: Path) -> None:
+    task, plain = Watched(), Watched()
+    fit(
+        task,
+        [ExponentialAveraging(decay=0.5), checkpoint(tmp_path)],
+        max_epochs=4,
+        enable_checkpointing=True,
+    )
+    fit(plain, [], max_epochs=4)
+    assert task.trained == plain.trained
+    means = [task.trained[0]]
+    for step, trained in enumerate(task.trained[1:], start=2):
+        rate = min(0.5, (1 + step) / (10 + step))
+        means.append(rate * means[-1] + (1 - rate) * trained)
+    assert task.validated == pytest.approx(means[3::4])
+    assert weight(tmp_path / "checkpoints" / "best.ckpt") == pytest.approx(means[-1])
+    assert task.weight.item() == AFTER[-1]
+
+
+@pytest.mark.parametrize("decay", [0.0, 1.0])
+def test_a_moving_average_moves_and_remembers(decay: float) -> None:
+    with pytest.raises(ValueError, match="decay must be above 0 and below 1, got"):
+        ExponentialAveraging(decay=decay)
+
+
 @pytest.mark.filterwarnings("ignore:Checkpoint directory")  # it is that of the first part
-def test_a_resumed_fit_has_the_same_means(fit: Fit, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "averaging", [partial(CheckpointAveraging, checkpoints=3), partial(ExponentialAveraging, decay=0.9)]
+)
+def test_a_resumed_fit_has_the_same_means(
+    fit: Fit, tmp_path: Path, averaging: Callable[[], Averaging]
+) -> None:
     def callbacks(folder: Path) -> list[pl.Callback]:
-        return [LastCheckpoint(folder=folder), CheckpointAveraging(checkpoints=3), checkpoint(folder)]
+        return [LastCheckpoint(folder=folder), averaging(), checkpoint(folder)]
 
     whole, first, second = Watched(), Watched(), Watched()
     fit(whole, callbacks(tmp_path / "whole"), max_epochs=4, enable_checkpointing=True)
@@ -140,3 +173,10 @@ def test_weights_with_two_names_are_kept_once() -> None:
     ):
         assert set(weights) == {"embedding.weight", "output.weight", "output.bias"}
         assert weights["embedding.weight"] is weights["output.weight"]
+
+    moving = ExponentialAveraging(decay=0.5)
+    for trainer.global_step in (1, 2):
+        moving.on_train_batch_end(trainer, module)
+        module.embedding.weight.data.fill_(2.0)
+    weights = moving.state_dict()["moving"]
+    assert weights["embedding.weight"] is weights["output.weight"]

@@ -16,7 +16,7 @@ def check_disk(configs: Sequence[Config], parameters: Sequence[int]) -> None:
     """Refuses runs whose checkpoints cannot fit on the disk.
 
     After its end a run keeps best.ckpt (weights) and last.ckpt (weights and optimiser). While it runs both
-    hold the optimiser (and where checkpoints are averaged, these), and a third one is being written.
+    hold the optimiser (and where weights are averaged, these), and a third one is being written.
 
     Raises:
         ConfigError: says what is needed, what is free and where.
@@ -41,7 +41,7 @@ def check_disk(configs: Sequence[Config], parameters: Sequence[int]) -> None:
 def _averaged(config: Config) -> int:
     """How many weights beyond its own a checkpoint holds."""
     averaging = config["callbacks"].get("averaging")
-    return 1 + int(averaging["checkpoints"]) if averaging else 0
+    return 1 + int(averaging.get("checkpoints", 1)) if averaging else 0
 
 
 def _gigabytes(size: float) -> str:

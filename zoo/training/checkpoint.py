@@ -199,7 +199,8 @@ def strip_optimizer(path: Path) -> None:
     for key in _TRAINING_ONLY:
         loaded.pop(key, None)
     for state in loaded["callbacks"].values():
-        state.pop("kept", None)  # the weights that `CheckpointAveraging` averages
+        for weights in ("kept", "moving"):  # of which the averages of `Averaging` are made
+            state.pop(weights, None)
     AtomicIO().save_checkpoint(loaded, path)
 
 

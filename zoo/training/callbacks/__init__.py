@@ -1,6 +1,6 @@
 """Lightning callbacks: what a run does besides learning."""
 
-from zoo.training.callbacks.averaging import CheckpointAveraging
+from zoo.training.callbacks.averaging import CheckpointAveraging, ExponentialAveraging
 from zoo.training.callbacks.best_checkpoint import BestCheckpoint
 from zoo.training.callbacks.compiling import Compiling
 from zoo.training.callbacks.divergence import Diverged, DivergenceGuard
@@ -19,6 +19,7 @@ __all__ = [
     "Compiling",
     "Diverged",
     "DivergenceGuard",
+    "ExponentialAveraging",
     "LastCheckpoint",
     "MemoryAdvice",
     "OneBatch",
