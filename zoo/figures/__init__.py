@@ -4,7 +4,7 @@ from zoo.figures.alignments import alignment, alignment_sheet
 from zoo.figures.bit_sequences import bit_sequence_sheet
 from zoo.figures.captions import Captioned, caption_sheet, captioned
 from zoo.figures.comparison import metric_with_intervals, pareto_front, quality_against_cost
-from zoo.figures.curves import learning_curve, score_by_length
+from zoo.figures.curves import learning_curve, rate_curve, score_by_length
 from zoo.figures.glimpses import game_sheet, glimpse_sheet
 from zoo.figures.heads import head_grid, head_grids
 from zoo.figures.layer_costs import layer_costs
@@ -34,6 +34,7 @@ __all__ = [
     "pareto_front",
     "png",
     "quality_against_cost",
+    "rate_curve",
     "render",
     "score_by_length",
     "shaded_sheet",

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from itertools import cycle, pairwise
+from math import isfinite
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -78,6 +79,35 @@ def learning_curve(
         every = max(1, len(at) // 20)  # hundreds of marks would hide the curve
         name = shortened(label, _LABEL_COLUMNS)
         axes.plot(at, values, marker=marker, markevery=every, markersize=4, label=name)
+    _legend(axes)
+    return figure
+
+
+def rate_curve(
+    rates: Sequence[float], losses: Sequence[float], *, chosen: float | None, title: str
+) -> Figure:
+    """Draws a training loss while the learning rate rises (Smith 2017, section 3.3).
+
+    Args:
+        rates: the rate at each step, on a logarithmic axis.
+        losses: the loss there.
+        chosen: the rate that a line marks; None for no line.
+        title: stands above.
+
+    Raises:
+        ValueError: the numbers of rates and losses differ.
+    """
+    if len(rates) != len(losses):
+        raise ValueError(f"there are {len(rates)} rates and {len(losses)} losses")
+    figure, axes = _figure(title, "learning rate", "training loss, smoothed")
+    axes.plot(rates, losses, label="loss")
+    axes.set_xscale("log")
+    finite = [loss for loss in losses if isfinite(loss)]
+    if finite:  # where the loss breaks off it would flatten the rest
+        low, start = min(finite), finite[0]
+        axes.set_ylim(low - 0.1 * (start - low) - 1e-6, start + 0.5 * (start - low) + 1e-6)
+    if chosen is not None:
+        axes.axvline(chosen, color="0.4", linestyle="--", label=f"falls fastest: {chosen:.2g}")
     _legend(axes)
     return figure
 

@@ -74,7 +74,11 @@ def log_to(path: Path) -> None:
     logging.captureWarnings(True)
     logging.raiseExceptions = False  # or every handler, also of libraries, prints a traceback for every line
     warnings.formatwarning = _without_path
-    # Lightning prints by itself, and mostly what this log says in its own words.
+    quieten_lightning()
+
+
+def quieten_lightning() -> None:
+    """Lightning prints by itself, and mostly what our log says in its own words."""
     for name in ("lightning", "lightning.pytorch", "lightning.fabric"):
         library = logging.getLogger(name)
         library.handlers.clear()

@@ -63,9 +63,9 @@ class Averaging(Callback, ABC):
 
 
 class CheckpointAveraging(Averaging):
-    """The mean of the weights at the last validations (Vaswani et al. 2017, section 6.1); the paper takes 5 or 20.
+    """The mean of the weights at the last validations (Vaswani et al. 2017, section 6.1).
 
-    The paper averages checkpoints that were written every ten minutes.
+    The paper averages the last 5 or 20 checkpoints, which were written every ten minutes.
 
     Args:
         checkpoints: how many are averaged, at least 2; fewer while there are not so many.
@@ -98,10 +98,10 @@ class CheckpointAveraging(Averaging):
 
 
 class ExponentialAveraging(Averaging):
-    """An exponential moving average of the weights, m <- r m + (1 - r) w after each step (Polyak & Juditsky 1992).
+    """An exponential moving average: m <- r m + (1 - r) w after each step (Polyak & Juditsky 1992).
 
-    After t steps r is min(decay, (1 + t) / (10 + t)), so that the mean soon forgets the first weights. Counts,
-    such as those of a batch norm, are the newest.
+    After t steps r is min(decay, (1 + t) / (10 + t)), so that the mean soon forgets the first weights.
+    Counts, such as those of a batch norm, are the newest.
 
     Args:
         decay: the highest r, above 0 and below 1; the mean reaches about 1 / (1 - decay) steps back.
