@@ -38,6 +38,7 @@ from zoo.runtime.half_precision import prepare_precision
 from zoo.runtime.launch import environments
 from zoo.sweeps.begin import begin_sweep
 from zoo.sweeps.launch import complain, queue_run
+from zoo.sweeps.plan import print_plan
 from zoo.sweeps.retesting import CannotTest, costs_of, queue_test
 from zoo.sweeps.sweep import end_sweep, start_sweep
 from zoo.training.callbacks import Compiling, SelfDescription, Throughput
@@ -63,9 +64,9 @@ def main() -> int:
             sys.argv[1:] = ["--frozen", str(path), "--weights", str(asked.weights)]
             return run(path, config, weights=asked.weights)
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
-        check_jobs(jobs, asked.multirun)
+        parameters = check_jobs(jobs, asked.multirun)
         if jobs[0].config["check"]:
-            print(f"all {len(jobs)} configurations are fine" if jobs[1:] else "the configuration is fine")
+            print_plan(jobs, parameters)
             return 0
         if not asked.multirun:
             path, new = queue_run(jobs[0])

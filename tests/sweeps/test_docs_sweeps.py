@@ -26,6 +26,8 @@ NEEDS = {"hydra/sweeper=optuna": "hydra_optuna_sweeper", "hydra/launcher=slurm":
 JOBS = {
     "sweep=policy_matrix": 9,
     "sweep.name=scores": 18,
+    "either=(attention=dot,model.hidden_size=64),(attention=additive,model.hidden_size=32)": 4,
+    "either=(selection=soft,hard),(selection=local_monotonic,selection.window=1,2,4)": 5,
     "seed=1,2,3": 3,
     "seed=1,2,3,4": 4,
     "trainer=ddp_cpu": 2,

@@ -1,9 +1,12 @@
 """Composes every job of a command line before any of them runs, and says what is wrong in one message."""
 
 import argparse
+import json
+import logging
 import shlex
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,12 +17,15 @@ from hydra.core.override_parser.types import Override
 from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.aliases import growing
+from zoo.config.alternatives import is_either, parted
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
 from zoo.config.sweep_rules import no_settings
 from zoo.core.plugins import PluginError, name_plugins, plugin_folders
 from zoo.core.problems import ConfigError, Problem
 from zoo.runs.frozen import Config, resolved
 from zoo.tasks.rules import uses_attention
+
+log = logging.getLogger(__name__)
 
 
 def command_line() -> argparse.Namespace:
@@ -82,7 +88,7 @@ class Job(NamedTuple):
 
 
 def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> list[Job]:
-    """Every job that a command line asks for.
+    """Every job that a command line asks for; of those that would be equal the first.
 
     Args:
         config_dir: the folder of configuration files; train.yaml is the primary one.
@@ -94,6 +100,8 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
     """
     if problems := list(growing(config_dir, overrides)):
         raise ConfigError(problems)
+    if not multirun and (several := [one for one in overrides if is_either(one)]):
+        raise ConfigError([Problem(one, f"is several jobs; add -m: -m '{one}'") for one in several])
     with initialize_config_dir(str(config_dir), version_base="1.3"), warnings.catch_warnings():
         # A folder of the search path that is not there would be passed over.
         warnings.filterwarnings("error", message=r"provider=.* is not available")
@@ -114,7 +122,22 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
             if isinstance(composed.model, DictConfig):  # the check refuses anything else
                 label(composed, composed.hydra.runtime.choices)
             jobs.append(Job(chosen, composed, resolved(composed, Path("run")), name))
-        return jobs
+        return _different(jobs)
+
+
+def _different(jobs: Sequence[Job]) -> list[Job]:
+    """The jobs without those that would do again what another one does.
+
+    Two names of one mechanism, as `additive` and `luong_concat`, are two rows of a comparison, and both stay.
+    """
+    kept: dict[str, Job] = {}
+    for job in jobs:
+        choices = {key: str(chosen) for key, chosen in job.composed.hydra.runtime.choices.items()}
+        what = json.dumps([{**job.config, "name": job.name}, choices], default=str)
+        kept.setdefault(what, job)
+    if equal := len(jobs) - len(kept):
+        log.warning("%d of %d jobs would be equal to others: each is run once", equal, len(jobs))
+    return list(kept.values())
 
 
 def label(composed: DictConfig, choices: Mapping[str, Any]) -> None:
@@ -137,9 +160,20 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 def _split(overrides: Sequence[str]) -> list[list[str]]:
     """A sweep's jobs. What another sweeper will draw (an interval, a choice it steers) is left out here."""
-    read = _read(overrides)
-    kept = [one for one in read if not one.is_sweep_override() or one.is_discrete_sweep()]
-    return [job for line in _lines(kept) for job in _product([*kept, *_read(shlex.split(line))])]
+    plain, alternatives = parted(overrides)
+    chosen = [[text for one in several for text in one] for several in product(*alternatives)]
+    kept = _listed(plain)
+    return [
+        job
+        for line in _lines(kept, [key_of(text) for texts in chosen for text in texts])
+        for texts in chosen
+        for job in _product([*kept, *_read(shlex.split(line)), *_listed(texts)])
+    ]
+
+
+def _listed(overrides: Sequence[str]) -> list[Override]:
+    """Those that have one value, or several that are listed."""
+    return [one for one in _read(overrides) if not one.is_sweep_override() or one.is_discrete_sweep()]
 
 
 def _product(overrides: Sequence[Override]) -> list[list[str]]:
@@ -154,8 +188,13 @@ def _read(overrides: Sequence[str]) -> list[Override]:
     return read
 
 
-def _lines(typed: Sequence[Override]) -> list[str]:
-    """What the file in conf/sweep that was chosen asks for, if one was: each line is a product of its own."""
+def _lines(typed: Sequence[Override], others: Sequence[str]) -> list[str]:
+    """What the file in conf/sweep that was chosen asks for, if one was: each line is a product of its own.
+
+    Args:
+        typed: what every job is told.
+        others: keys that only some are told.
+    """
     chosen = next((one for one in typed if one.key_or_group == "sweep"), None)
     if chosen is None:
         return [""]
@@ -168,8 +207,9 @@ def _lines(typed: Sequence[Override]) -> list[str]:
         return [""]
     lines = [str(line) for line in composed.hydra.sweeper.get("lines", [""])]
     varied = {key_of(text) for line in lines for text in shlex.split(line)}
-    given = [one for one in typed if one.key_or_group in varied]
+    given = [str(one.input_line) for one in typed if one.key_or_group in varied]
+    given += [key for key in dict.fromkeys(others) if key in varied]
     problem = f"{name} has values of its own for it: leave it out, or leave {name} out"
     if given:
-        raise ConfigError([Problem(str(one.input_line), problem) for one in given])
+        raise ConfigError([Problem(one, problem) for one in given])
     return lines

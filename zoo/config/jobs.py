@@ -11,8 +11,11 @@ from zoo.config.sweep_rules import check_sweep
 from zoo.core.problems import ConfigError, Problem
 
 
-def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
+def check_jobs(jobs: Sequence[Job], multirun: bool) -> list[int]:
     """Refuses what cannot run, or cannot run here.
+
+    Returns:
+        The parameters of each job's network, with the largest vocabulary that its data may have.
 
     Raises:
         ConfigError: a job's configuration is wrong, the disk is too small, the sweep cannot be run, or files
@@ -32,6 +35,7 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> None:
         check_sweep(jobs)
     for one in data.values():
         check_files(one, training=True)
+    return parameters
 
 
 def check_files(data: Any, *, training: bool = False) -> None:
