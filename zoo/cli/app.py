@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 
 from zoo.cli import compare as cli_compare
+from zoo.cli import explore as cli_explore
 from zoo.cli import find_lr as cli_find_lr
 from zoo.cli import list_runs as cli_list_runs
 from zoo.cli import predict as cli_predict
@@ -36,7 +37,10 @@ main = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for verb in (cli_predict.predict, cli_compare.compare, cli_watch.watch, cli_runs.resume, cli_runs.rerun):
+for verb in (
+    *(cli_predict.predict, cli_explore.explore, cli_compare.compare),
+    *(cli_watch.watch, cli_runs.resume, cli_runs.rerun),
+):
     main.command(cls=Verb)(verb)
 main.command("find-lr", cls=Verb)(cli_find_lr.find_lr)
 main.command("test", cls=Verb)(cli_runs.retest)

@@ -1,5 +1,6 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -15,6 +16,7 @@ from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.figures import render
 from zoo.kernels.noise import keyed
 from zoo.runtime.half_precision import usable_precision
+from zoo.tasks.exploration import ANSWERS, Answer, Exploration
 from zoo.tasks.inputs import Inputs
 from zoo.training.checkpoint import Checkpoint
 
@@ -34,7 +36,7 @@ class Predictor:
     `temperature`, `top_k`, `top_p` and `seed`. A class that writes piece by piece also has
     `stream(text, **these)`, an iterator of strings, and one that gives texts a probability `score(texts)`,
     see `zoo.cli.score_texts`. For `--plot` a class has `draw`, see `TextPredictor`
-    (of a pair, too) and `PicturePredictor`.
+    (of a pair, too) and `PicturePredictor`. `zoo explore` shows what `explore` returns.
 
     Attributes:
         without_input: True of a class that answers without input, see `Player`; any other has a `predict`
@@ -93,6 +95,22 @@ class Predictor:
     def render(self, answer: Any) -> RenderableType | None:
         """More of the best answer, for a terminal that shows colours; None where its columns say all."""
         return None
+
+    def explore(self, given: Any) -> Exploration:
+        """What there is to see of the answer to one input: here the answers alone.
+
+        Args:
+            given: one element of what `predict` takes, see `inputs`.
+
+        Raises:
+            TypeError: it is something else.
+            ValueError: it cannot be answered.
+        """
+        predict = self.predict  # type: ignore[attr-defined]  # every class with an input has it
+        several = "nbest" in inspect.signature(predict).parameters
+        found = predict([given], nbest=ANSWERS)[0] if several else predict([given])
+        answers = [Answer(" · ".join(self.columns(one, len(found)))) for one in found]
+        return Exploration(answers, notes=[*self.remarks(found), "nothing to see of what this model read"])
 
     @property
     def name(self) -> str:

@@ -1,6 +1,6 @@
 """What tasks have in common whose networks write a text token by token."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NotRequired, Protocol, TypedDict
 
 import torch
@@ -16,6 +16,7 @@ from zoo.core.text import TextCodec
 from zoo.decoding import Greedy, Hypothesis, Step
 from zoo.kernels import linear_cross_entropy
 from zoo.kernels.noise import of_items
+from zoo.tasks.exploration import Answer, candidates
 from zoo.tasks.policy_gradient import check_reinforce, named_terms
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Task
@@ -172,6 +173,11 @@ class WritingTask(Task, abstract=True):
         return {"reinforce_loss": per_token(named.pop("loss"), labels), **named}
 
     # Evaluation
+
+    def _candidates(self, decoded: Any, ids: Sequence[int]) -> list[list[Answer]]:
+        """What might have stood in the place of each token of a text, of one item's teacher-forced pass."""
+        logits = self.network.logits(decoded.features[0])
+        return candidates(logits, ids, self.target_codec.tokens(range(self.target.size)))
 
     def _search_of(self, split: str) -> Search:
         """Greedy search for validation, which must be cheap; the configured one for tests."""

@@ -2,14 +2,12 @@
 
 import json
 import re
-import shutil
-import subprocess
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 from compared_runs import make_run, make_unfinished
+from headless import in_browser, open_page
 from PIL import Image
 
 from zoo.reports.comparison.comparison import Question, compare
@@ -17,27 +15,8 @@ from zoo.reports.comparison.html import page
 from zoo.reports.runs import find_runs
 from zoo.runs.status import State
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine"),
-]
-OPTIONS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    *("--virtual-time-budget=20000", "--window-size=1280,1000"),
-)
-
-WATCH = """
-const problems = [];
-addEventListener("error", (event) => problems.push(`error: ${event.message}`));
-addEventListener("unhandledrejection", (event) => problems.push(`rejected: ${event.reason}`));
-document.addEventListener("securitypolicyviolation", (event) =>
-  problems.push(`${event.violatedDirective}: ${event.blockedURI}`));
-for (const kind of ["error", "warn"])
-  console[kind] = (...words) => problems.push(`${kind}: ${words.join(" ")}`);
-"""
-REPORT = """
+pytestmark = in_browser
+HELPERS = """
 const find = (id) => document.getElementById(id);
 const lines = () => [...find("table").tBodies[0].rows].filter((row) => !row.hidden);
 const heads = () => [...find("table").tHead.rows[0].cells];
@@ -47,19 +26,6 @@ const click = (head) => heads()[column(head)].querySelector("button").click();
 const change = (id, set) => { set(find(id)); find(id).dispatchEvent(new Event("change")); };
 const named = (id) => find(id).data.filter((trace) => trace.showlegend !== false).map((trace) => trace.name);
 const type = (text) => { find("filter").value = text; find("filter").dispatchEvent(new Event("input")); };
-const pause = () => new Promise((done) => setTimeout(done, 200));
-(async () => {
-  const found = {};
-  try { await (async () => { %s })(); } catch (error) { problems.push(`step: ${error.stack}`); }
-  await pause();
-  found.problems = problems;
-  found.requests = performance.getEntriesByType("resource").map((entry) => entry.name)
-    .filter((name) => !name.startsWith("data:"));
-  const report = document.createElement("pre");
-  report.id = "report";
-  report.textContent = JSON.stringify(found);
-  document.body.append(report);
-})();
 """
 
 
@@ -85,24 +51,7 @@ def runs(tmp_path: Path) -> Path:
 def visit(runs: Path, steps: str) -> dict[str, Any]:
     """Opens the page of a comparison, does something in it and tells what was found."""
     text = page(compare(find_runs([runs]), Question(samples=20)))
-    first, rest = text.split("<script", 1)
-    text = f"{first}<script>{WATCH}</script><script{rest}"
-    text = text.replace("</body>", f"<script>{REPORT % steps}</script></body>")
-    path = runs.parent / "page.html"
-    path.write_text(text, encoding="utf-8")
-    profile = f"--user-data-dir={runs.parent / 'profile'}"
-    done = subprocess.run(
-        [str(CHROMIUM), *OPTIONS, profile, "--dump-dom", path.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    report = re.search(r'<pre id="report">(.*?)</pre>', done.stdout, re.DOTALL)
-    assert report, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(unescape(report[1]))
-    assert found["problems"] == []
-    assert found["requests"] == []
-    return found
+    return open_page(text, runs.parent, HELPERS + steps)
 
 
 def test_sorting_and_filtering(runs: Path) -> None:

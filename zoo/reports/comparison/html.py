@@ -1,16 +1,13 @@
 """A comparison as one page that needs no network: data, style, script and charts are in it."""
 
 import html
-import json
-import re
 from importlib.resources import files
-from typing import Any
 
 from plotly.offline import get_plotlyjs
 
 from zoo.reports.comparison.comparison import Comparison
 from zoo.reports.comparison.page_data import page_data
-from zoo.reports.names import printable
+from zoo.reports.embedding import embedded, filled
 
 _PARTS = files("zoo.reports.comparison") / "page"
 
@@ -26,18 +23,11 @@ def page(comparison: Comparison) -> str:
     parts = {
         "title": html.escape(title),
         "style": _read("page.css"),
-        "data": _embedded(data),
+        "data": embedded(data),
         "plotly": get_plotlyjs(),
         "script": _read("page.js"),
     }
-    # in one pass: what is put in is not looked at for places
-    return re.sub(r"\{\{(\w+)\}\}", lambda place: parts[place[1]], _read("page.html"))
-
-
-def _embedded(data: dict[str, Any]) -> str:
-    """JSON that no text in it can end: `<` is written as an escape."""
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    return printable(text).replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return filled(_read("page.html"), parts)
 
 
 def _read(name: str) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
 from zoo.figures import alignment_sheet, head_grids, render
+from zoo.tasks.exploration import ANSWERS, Answer, Exploration, TokenReading, mechanism
 from zoo.tasks.inputs import SENTENCES, takes
 from zoo.tasks.predictor import check_picture, search_for
 from zoo.tasks.text_predictor import TextPredictor
@@ -17,6 +18,19 @@ if TYPE_CHECKING:
 
 _BLANK = Translation(text="", score=0.0, finished=True, source_tokens=[], tokens=[], weights=None)
 """The translation of a blank text; a model would invent one."""
+
+_READ, _WRITTEN = "source", "translation"
+_KINDS = {
+    "cross": ("cross-attention", _WRITTEN, _READ, ("decoder", "memory_attention")),
+    "encoder": ("encoder self-attention", _READ, _READ, ("encoder", "attention")),
+    "decoder": (
+        "decoder self-attention",
+        _WRITTEN,
+        "translation so far",
+        ("decoder", "self_attention"),
+    ),
+}
+"""Of `TranslationTask.attention_maps`: the name, what reads, what is read, and the names of modules."""
 
 
 class Translator(TextPredictor):
@@ -60,6 +74,41 @@ class Translator(TextPredictor):
         for translation in answers:
             if not translation.finished:
                 yield "cut off at the length limit"
+
+    def explore(self, given: str) -> Exploration:
+        """The best translations, what each token of the best one read, and what might have stood there."""
+        answers = self.predict([given], nbest=ANSWERS)[0]
+        best = answers[0]
+        shown = [Answer(one.text, note=f"score {one.score:.3f}") for one in answers]
+        if not best.tokens:
+            return Exploration(shown, notes=["the text is empty"])
+        with self.autocast():
+            (maps,) = self.task.attention_maps([given], [best])
+            likely = self.task.candidates(given, best)
+        views = [
+            TokenReading(
+                name=name,
+                weights=maps[kind].weights,
+                queries=maps[kind].queries,
+                keys=maps[kind].keys,
+                query_name=query_name,
+                key_name=key_name,
+                mechanism=mechanism(self.task, *where),
+                candidates=likely if query_name == _WRITTEN else (),
+            )
+            for kind, (name, query_name, key_name, where) in _KINDS.items()
+            if kind in maps
+        ]
+        if not views and best.weights is not None:
+            of_steps = best.weights[None, None]
+            said = mechanism(self.task, "decoder", "attention")
+            views = [
+                TokenReading(
+                    "attention", of_steps, best.tokens, best.source_tokens, _WRITTEN, _READ, said, likely
+                )
+            ]
+        notes = [*self.remarks(answers[:1]), *([] if views else ["the model has no attention to show"])]
+        return Exploration(shown, views, notes)
 
     @staticmethod
     def draw(predictors: "Mapping[str, Translator]", text: str, path: str | Path) -> list[Path]:

@@ -37,6 +37,7 @@ from zoo.metrics import (
     coverage_metrics,
     text_metrics,
 )
+from zoo.tasks.exploration import Answer
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores
 from zoo.tasks.translation.batch import TranslationBatch
@@ -324,6 +325,19 @@ class TranslationTask(WritingTask):
                 }
             )
         return found
+
+    @torch.no_grad()
+    def candidates(self, text: str, translation: Translation) -> list[list[Answer]]:
+        """What might have stood in the place of each token of a translation, see `candidates`.
+
+        Args:
+            text: a raw sentence.
+            translation: as `translate` returned it.
+        """
+        source = self._pad(self.source_codec, [self.source_codec.encode_beginning(text)[0]])
+        inputs = self._pad(self.target_codec, [[self.target.bos, *translation.ids[:-1]]])
+        with keyed(torch.zeros_like(source.lengths)):
+            return self._candidates(self.network.decode(self.network.encode(source), inputs), translation.ids)
 
     def _pad(self, codec: TextCodec, ids: list[list[int]]) -> Padded:
         padded: Padded = move_data_to_device(codec.pad(ids), self.device)

@@ -1,0 +1,50 @@
+"""`zoo explore`: which input goes to which runs, and what is refused before anything is written."""
+
+from pathlib import Path
+
+import pytest
+from small_run import draw_picture, make_recogniser, make_run
+from typer.testing import CliRunner, Result
+
+from zoo.cli.app import main
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_run(tmp_path_factory.mktemp("runs") / "first")
+
+
+def _zoo(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["explore", *map(str, arguments)])
+
+
+def test_several_runs_on_one_page(run: Path, tmp_path: Path) -> None:
+    second = make_run(tmp_path / "second", seed=1)
+    result = _zoo(run, second, "abc fed", "--html", tmp_path / "page.html")
+    assert result.exit_code == 0, result.stderr
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert '"name":"first"' in text
+    assert '"name":"second"' in text
+    assert '"given":"abc fed"' in text
+    assert "page.html" in result.stderr
+    assert result.stdout == ""
+
+
+def test_what_is_refused(run: Path, tmp_path: Path) -> None:
+    page, picture = tmp_path / "page.html", draw_picture(tmp_path / "a.png")
+    other = make_recogniser(tmp_path / "other")
+    cases = {
+        (tmp_path / "nothing", "abc", "--html", page): "is not a run",
+        (run, "abc", "def", "--html", page): "takes one text, got 2",
+        (run, "--html", page): "takes one text, got 0",
+        (run, " ", "--html", page): "the input is empty",
+        (run, other, "abc", "--html", page): "the model of",
+        (other, picture, picture, "--html", page): "takes one picture, got 2",
+        (run, "abc", "--html", tmp_path / "no" / "page.html"): "does not exist",
+    }
+    for arguments, said in cases.items():
+        result = _zoo(*arguments)
+        assert result.exit_code == 2, arguments
+        assert said in result.stderr
+        assert result.stderr.count("\n") <= 2
+    assert not page.exists()

@@ -1,0 +1,178 @@
+"""The page of `zoo explore` in headless Chromium."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from headless import in_browser, open_page
+
+from zoo.reports.explorer.page import page
+from zoo.tasks.exploration import Answer, Exploration, TokenReading
+
+pytestmark = in_browser
+HELPERS = """
+const find = (id) => document.getElementById(id);
+const all = (what, within = document) => [...within.querySelectorAll(what)];
+const view = (number = 0) => all(".view")[number];
+const tokens = (row, number = 0) => all(".tokens", view(number))[row].querySelectorAll(".token");
+const over = (item) => item.dispatchEvent(new MouseEvent("mouseenter"));
+const leave = (item) => item.parentElement.dispatchEvent(new MouseEvent("mouseleave"));
+const key = (name) =>
+  document.activeElement.dispatchEvent(new KeyboardEvent("keydown", { key: name, bubbles: true }));
+const said = (number = 0) => all(".said > div", view(number)).map((block) => [
+  block.querySelector("p").textContent,
+  ...all("li", block).map((line) => all("bdi, .value", line).map((part) => part.textContent).join(" ")),
+]);
+const choose = (name, value, number = 0) => {
+  const list = all("select", view(number)).find((one) => one.parentElement.textContent.startsWith(name));
+  list.value = value; list.dispatchEvent(new Event("change"));
+};
+const dark = (item) => item.style.backgroundColor !== "";
+"""
+SOURCE, WRITTEN = ["ein", "Haus", "</s>"], ["a", "house"]
+
+
+def cross() -> TokenReading:
+    weights = torch.tensor(
+        [
+            [[[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]], [[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]]],
+            [[[0.0, 0.0, 1.0], [0.0, 0.0, 1.0]], [[0.2, 0.6, 0.2], [0.6, 0.2, 0.2]]],
+        ]
+    )
+    likely = [[Answer("a", 0.9), Answer("the", 0.0001)], [Answer("house", 1.0)]]
+    return TokenReading("cross", weights, WRITTEN, SOURCE, "translation", "source", "score dot", likely)
+
+
+def encoder() -> TokenReading:
+    return TokenReading("encoder", torch.eye(3)[None, None], SOURCE, SOURCE, "source", "source")
+
+
+def exploration() -> Exploration:
+    return Exploration([Answer("a house", note="score -1.2"), Answer("the house")], [cross(), encoder()])
+
+
+def visit(folder: Path, steps: str, *, width: int = 1280, **runs: Exploration) -> dict[str, Any]:
+    return open_page(page("ein Haus", runs), folder, HELPERS + steps, width=width)
+
+
+def test_a_word_shows_what_it_read(tmp_path: Path) -> None:
+    found = visit(
+        tmp_path,
+        """
+        found.first = said();
+        over(tokens(0)[1]); found.mean = said(); found.shaded = [...tokens(1)].map(dark);
+        leave(tokens(0)[1]); found.back = said();
+        tokens(0)[1].click(); leave(tokens(0)[1]); found.kept = said();
+        over(tokens(1)[0]); found.other = said(); found.asked = [...tokens(0)].map(dark);
+        """,
+        run=exploration(),
+    )
+    candidates = ["candidates for a", "a 0.900", "the <0.001"]
+    assert found["first"] == found["back"]
+    assert found["first"][0] == ["a read", "</s> 0.60", "Haus 0.30", "ein 0.10"]
+    assert found["first"][1] == candidates
+    assert found["mean"][0] == found["kept"][0] == ["house read", "</s> 0.60", "ein 0.30", "Haus 0.10"]
+    assert found["shaded"] == [True, True, True]
+    assert found["other"] == [["ein was read by", "house 0.30", "a 0.10"]]
+    assert found["asked"] == [True, True]
+
+
+def test_layers_and_heads(tmp_path: Path) -> None:
+    found = visit(
+        tmp_path,
+        """
+        found.heads = all(".heads button", view()).length;
+        found.single = all(".heads button", view(1)).length;
+        const on = (one) => one.getAttribute("aria-pressed") === "true";
+        const pressed = () => all(".heads button", view()).map(on);
+        found.mean = pressed();
+        choose("head", "max"); found.max = said()[0];
+        choose("layer", "all"); found.all = said()[0]; found.allPressed = pressed();
+        choose("head", "mean"); found.meanOfAll = said()[0];
+        all(".heads button", view())[0].click(); found.one = said()[0]; found.onePressed = pressed();
+        """,
+        run=exploration(),
+    )
+    assert (found["heads"], found["single"]) == (4, 0)
+    assert found["mean"] == [False, False, True, True]
+    assert found["max"] == ["a read", "</s> 1.00", "Haus 0.60", "ein 0.20"]
+    assert found["all"] == ["a read", "ein 1.00", "</s> 1.00", "Haus 0.60"]
+    assert found["allPressed"] == [True] * 4
+    assert found["meanOfAll"] == ["a read", "ein 0.43", "</s> 0.30", "Haus 0.28"]
+    assert found["one"] == ["a read", "ein 0.50", "Haus 0.50"]
+    assert found["onePressed"] == [True, False, False, False]
+
+
+def test_views_of_the_same_words_go_together(tmp_path: Path) -> None:
+    """Of one run and of others."""
+    found = visit(
+        tmp_path,
+        """
+        over(tokens(0, 1)[2]); found.cross = said()[0][0];
+        found.beside = [said(2)[0][0], said(3)[0][0]];
+        found.names = all(".run h2").map((head) => head.textContent);
+        """,
+        first=exploration(),
+        second=exploration(),
+    )
+    assert found["names"] == ["first", "second"]
+    assert found["cross"] == "</s> was read by"
+    assert found["beside"] == ["</s> was read by", "</s> read"]
+
+
+def test_keys_are_enough(tmp_path: Path) -> None:
+    found = visit(
+        tmp_path,
+        """
+        const reached = () => all("button", view()).filter((one) => one.tabIndex === 0).length;
+        found.reached = reached();
+        tokens(0)[0].focus(); key("ArrowRight"); found.next = said()[0][0];
+        key("ArrowRight"); found.end = said()[0][0]; key("Home"); found.home = said()[0][0];
+        all(".heads button", view())[0].focus(); key("ArrowDown");
+        found.head = document.activeElement.getAttribute("aria-label");
+        """,
+        run=exploration(),
+    )
+    assert found["reached"] == 3, "one head, one word of either side"
+    assert (found["next"], found["end"], found["home"]) == ("house read", "house read", "a read")
+    assert found["head"] == "layer 2, head 1"
+
+
+def test_what_is_typed_is_shown_and_not_run(tmp_path: Path) -> None:
+    hostile = ["<img src=x onerror=alert(1)>", "مرحبا", "\u202eevil", "👩‍🚀", "\n"]
+    weights = torch.full((1, 1, 5, 5), 0.2)
+    view = TokenReading("attention", weights, hostile, hostile, "text", "text")
+    found = open_page(
+        page("<script>throw 1</script>", {"</h2>": Exploration([Answer(hostile[0])], [view])}),
+        tmp_path,
+        HELPERS
+        + """
+        found.given = find("given").textContent;
+        found.tokens = [...tokens(0)].map((one) => one.textContent);
+        found.made = all("img, main script").length; found.name = all(".run h2")[0].textContent;
+        """,
+    )
+    assert found["given"] == "<script>throw 1</script>"
+    assert found["tokens"] == [*hostile[:4], "↵"]
+    assert (found["made"], found["name"]) == (0, "</h2>")
+
+
+@pytest.mark.parametrize("width", [500, 1280])
+def test_nothing_sticks_out_of_a_window(tmp_path: Path, width: int) -> None:
+    words = [f"word{number}" for number in range(60)]
+    weights = torch.rand(8, 8, 60, 60).softmax(-1)
+    view = TokenReading("attention", weights, words, ["x" * 300, *words[1:]], "text", "other text")
+    found = visit(
+        tmp_path,
+        """
+        found.wide = document.documentElement.scrollWidth - innerWidth;
+        find("theme").click(); found.paper = getComputedStyle(document.body).backgroundColor;
+        found.heads = all(".heads button").length; found.canvas = all("details canvas")[0].width > 100;
+        """,
+        width=width,
+        run=Exploration([Answer("long " * 100)], [view]),
+    )
+    assert found["wide"] <= 0
+    assert found["paper"] == "rgb(20, 23, 27)"
+    assert (found["heads"], found["canvas"]) == (64, True)

@@ -1,0 +1,70 @@
+"""The page of `zoo explore` as it is written."""
+
+import base64
+import json
+import re
+
+import numpy as np
+import pytest
+import torch
+
+from zoo.reports.explorer import page_data
+from zoo.reports.explorer.page import page
+from zoo.reports.explorer.page_data import packed, run_data
+from zoo.tasks.exploration import Answer, Exploration, TokenReading
+
+HOSTILE = '</script><img src=x onerror="alert(1)"><b>\u202eabc\u2028'
+
+
+def reading(layers: int = 1, heads: int = 1, queries: int = 2, keys: int = 3) -> TokenReading:
+    weights = torch.rand(layers, heads, queries, keys, generator=torch.Generator().manual_seed(0))
+    words = [f"w{number}" for number in range(max(queries, keys))]
+    return TokenReading("attention", weights, words[:queries], words[:keys], "written", "read")
+
+
+def test_weights_are_bytes_of_the_largest() -> None:
+    weights = reading(2, 3).weights * 0.01
+    found = packed(weights)
+    levels = np.frombuffer(base64.b64decode(found["weights"]), np.uint8)
+    restored = levels.astype(np.float32) / 255 * found["largest"]
+    assert restored == pytest.approx(weights.flatten().numpy(), abs=0.01 / 255)
+    assert levels.max() == 255
+
+
+@pytest.mark.parametrize("value", [0.0, float("nan"), float("inf")])
+def test_weights_of_nothing_or_not_finite_count_as_nothing(value: float) -> None:
+    found = packed(torch.full((1, 1, 2, 2), value))
+    assert found["largest"] == 0
+    assert base64.b64decode(found["weights"]) == bytes(4)
+
+
+def test_nothing_in_the_data_ends_the_script() -> None:
+    view = reading()._replace(queries=[HOSTILE, "b"], candidates=[[Answer(HOSTILE, 0.5)], []])
+    text = page(HOSTILE, {HOSTILE: Exploration([Answer(HOSTILE)], [view], [HOSTILE])})
+    assert HOSTILE not in text
+    assert "<img" not in text
+    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    assert found
+    data = json.loads(found[1])
+    assert data["given"] == data["runs"][0]["name"] == data["runs"][0]["views"][0]["queries"][0] == HOSTILE
+
+
+def test_what_looks_like_a_place_of_the_template_stays() -> None:
+    assert "{{script}}" in page("{{script}}", {"run": Exploration([])})
+
+
+def test_too_many_weights_are_cut_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(page_data, "MOST_WEIGHTS", 400)
+    view = reading(2, 2, 30, 8)._replace(candidates=[[] for _ in range(30)])
+    found = run_data("run", Exploration([], [view]))
+    (cut,) = found["views"]
+    assert (len(cut["queries"]), len(cut["keys"])) == (10, 8)
+    assert len(base64.b64decode(cut["weights"])) == 2 * 2 * 10 * 8
+    assert len(cut["candidates"]) == 10
+    assert "first 10 of 30" in found["notes"][0]
+
+
+def test_nothing_of_the_page_comes_from_elsewhere() -> None:
+    text = page("a", {"run": Exploration([Answer("b", 0.5)], [reading()])})
+    assert "http" not in re.sub(r"http-equiv", "", text)
+    assert "default-src 'none'" in text

@@ -1,0 +1,105 @@
+"""What each predictor shows of one input."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from small_run import make_run, transformer
+
+import zoo
+from zoo.tasks.exploration import Exploration, candidates, mechanism
+from zoo.tasks.inputs import SENTENCES, takes
+from zoo.tasks.predictor import Predictor
+
+
+def check(exploration: Exploration) -> None:
+    """Refuses readings whose labels or weights do not fit."""
+    for view in exploration.views:
+        assert view.weights.shape[2:] == (len(view.queries), len(view.keys)), view.name
+        assert view.weights.min() >= 0
+        assert view.weights.max() <= 1
+        assert len(view.candidates) in (0, len(view.queries))
+
+
+def names(exploration: Exploration) -> list[str]:
+    return [view.name for view in exploration.views]
+
+
+@pytest.fixture(scope="module")
+def recurrent(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return zoo.load(make_run(tmp_path_factory.mktemp("recurrent")))
+
+
+def test_a_recurrent_translator_shows_what_each_step_read(recurrent: Any) -> None:
+    found = recurrent.explore("abc fed")
+    check(found)
+    best = recurrent.predict(["abc fed"])[0][0]
+    (view,) = found.views
+    assert found.answers[0].text == best.text
+    assert len(found.answers) == 5
+    assert torch.equal(view.weights[0, 0], best.weights)
+    assert (view.queries, view.keys) == (best.tokens, best.source_tokens)
+    assert view.mechanism == "score additive, selection soft"
+
+
+def test_candidates_hold_the_token_that_was_written(recurrent: Any) -> None:
+    (view,) = recurrent.explore("abc fed").views
+    for token, likely in zip(view.queries, view.candidates, strict=True):
+        assert token in [one.text for one in likely]
+        probabilities = [one.probability for one in likely]
+        assert probabilities == sorted(probabilities, reverse=True)
+
+
+def test_candidates_end_with_an_unlikely_token() -> None:
+    logits = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
+    (likely,) = candidates(logits, [0], "abcdefg")
+    assert [one.text for one in likely] == ["g", "f", "e", "d", "a"]
+    assert likely[0].probability == pytest.approx(float(logits.softmax(-1)[0, 6]))
+
+
+def test_a_transformer_shows_all_heads_of_three_kinds(tmp_path: Path) -> None:
+    predictor = zoo.load(make_run(tmp_path, model=transformer()))
+    found = predictor.explore("abc fed")
+    check(found)
+    assert names(found) == ["cross-attention", "encoder self-attention", "decoder self-attention"]
+    assert [tuple(view.weights.shape[:2]) for view in found.views] == [(2, 2), (1, 2), (2, 2)]
+    assert all(view.mechanism == "score scaled dot, selection soft" for view in found.views)
+    cross, encoder, decoder = found.views
+    assert (cross.keys, cross.queries) == (encoder.queries, decoder.queries)
+    assert decoder.keys[0] == "<s>"
+    assert not decoder.weights.triu(1).any(), "nothing that is written later is read"
+    assert cross.candidates
+    assert not encoder.candidates
+
+
+def test_a_model_without_attention_says_so(tmp_path: Path) -> None:
+    found = zoo.load(make_run(tmp_path, decoder="FixedVectorDecoder")).explore("abc")
+    assert not found.views
+    assert "no attention" in found.notes[-1]
+    assert found.answers[0].text
+
+
+def test_a_text_that_is_too_long_is_said_to_be_cut(recurrent: Any) -> None:
+    found = recurrent.explore("abc " * 20)
+    check(found)
+    assert len(found.views[0].keys) == 40
+    assert "longer than the model reads" in found.notes[0]
+
+
+def test_a_predictor_of_ones_own_shows_its_answers(recurrent: Any) -> None:
+    class Shouting(Predictor):
+        @takes(SENTENCES)
+        def predict(self, texts: list[str], nbest: int = 1) -> list[list[str]]:
+            return [[text.upper(), text.title()][:nbest] for text in texts]
+
+    shouting = Shouting(recurrent.checkpoint, recurrent.task, device="cpu", precision="32-true")
+    found = shouting.explore("hello")
+    assert [one.text for one in found.answers] == ["HELLO", "Hello"]
+    assert not found.views
+    assert found.notes
+
+
+def test_the_mechanism_of_a_part(tmp_path: Path) -> None:
+    network = zoo.load(make_run(tmp_path, model=transformer())).task.network
+    assert mechanism(network, "nowhere") == ""

@@ -1,0 +1,94 @@
+"""`zoo explore`: a page to look into what trained models read of an input."""
+
+import sys
+from collections.abc import Sequence
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from zoo.cli.clear_errors import clear_errors
+from zoo.cli.load import Load, asks_for, is_run, loader, require_inputs
+
+if TYPE_CHECKING:
+    from zoo.tasks.inputs import Inputs
+
+
+def explore(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="RUN... INPUT",
+            help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then one"
+            " input that their models take: a text, two texts or a picture.",
+        ),
+    ],
+    html: Annotated[
+        Path,
+        typer.Option(dir_okay=False, metavar="FILE", help="Write the page here; it needs no network."),
+    ],
+    device: Annotated[
+        str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
+    ] = None,
+    precision: Annotated[
+        str,
+        typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
+    ] = "32-true",
+) -> None:
+    """Look into models: point at a word and see what it read, in every layer and head, as an HTML page."""
+    with clear_errors():
+        from zoo.core.files import write_where_asked
+        from zoo.reports.explorer.page import page
+
+        if not html.absolute().parent.is_dir():  # before the long work
+            raise ValueError(f"cannot write {html}: the folder {html.parent} does not exist")
+        load = loader(device=device, precision=precision)
+        runs, given = split(arguments, load)
+        predictors = require_inputs(
+            runs, load(runs[0]).inputs(), lambda predictor: asks_for(predictor.inputs(), given[0]), load
+        )
+        one: Any = tuple(given) if len(given) > 1 else given[0]
+        explorations = {name: predictor.explore(one) for name, predictor in predictors.items()}
+        write_where_asked(html, page("\n".join(given), explorations).encode())
+        print(f"wrote {html}", file=sys.stderr)
+
+
+def split(arguments: Sequence[str], load: Load) -> tuple[list[str], list[str]]:
+    """Runs, and the input behind them: as many arguments as the first run's model takes.
+
+    Args:
+        arguments: as they were typed.
+        load: see `loader`.
+
+    Raises:
+        ValueError: there is no run, or not what its model takes.
+    """
+    from zoo.core.text import is_blank
+    from zoo.training.checkpoint import nearest
+
+    runs = list(takewhile(is_run, arguments))
+    given = list(arguments[len(runs) :])
+    if not runs:
+        near = nearest(Path(arguments[0]))
+        raise ValueError(
+            f"{arguments[0]!r} is not a run{near}"
+            " (a run's folder or a .ckpt file comes first, then the input)"
+        )
+    first = load(runs[0])
+    inputs = first.inputs()
+    count = 0 if inputs is None else inputs.parts
+    if len(given) != count:
+        raise ValueError(f"the model of {runs[0]} takes {_said(inputs)}, got {len(given)}: {given}")
+    if any(map(is_blank, given)):
+        raise ValueError("the input is empty")
+    return runs, given if first.reads_blanks else [text.strip() for text in given]
+
+
+def _said(inputs: "Inputs | None") -> str:
+    from zoo.tasks.inputs import PAIRS, PICTURES, SENTENCES
+
+    if inputs is None:
+        return "nothing"
+    words = {SENTENCES: "one text", PAIRS: "two texts", PICTURES: "one picture"}
+    return words.get(inputs, inputs.words)

@@ -1,0 +1,47 @@
+const views = { tokens: tokenView };
+
+function answerList(answers) {
+  return element(
+    "ol",
+    answers.map((answer) => {
+      const line = element("li", quoted(answer.text || "(nothing)", "answer"));
+      if (answer.probability !== null) {
+        const bar = element("span", "", { className: "bar" });
+        bar.style.setProperty("--share", String(answer.probability));
+        line.append(bar, element("span", share(answer.probability), { className: "value" }));
+      }
+      if (answer.note) line.append(element("span", answer.note, { className: "value" }));
+      return line;
+    }),
+    { className: "answers" },
+  );
+}
+
+function runBox(run) {
+  const box = element("article", element("h2", quoted(run.name, "")), { className: "run" });
+  box.append(answerList(run.answers));
+  if (run.notes.length) box.append(element("ul", run.notes.map((note) => element("li", note)), { className: "notes" }));
+  run.views.forEach((view) => box.append(views[view.kind](view)));
+  return box;
+}
+
+function showAll(data) {
+  followers.length = redrawn.length = 0;
+  find("given").textContent = data.given;
+  find("runs").replaceChildren(...data.runs.map(runBox));
+  redraw();
+}
+
+find("theme").addEventListener("click", () => {
+  const isDark = matchMedia("(prefers-color-scheme: dark)").matches;
+  const shown = document.documentElement.dataset.theme || (isDark ? "dark" : "light");
+  document.documentElement.dataset.theme = shown === "dark" ? "light" : "dark";
+  redraw();
+});
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
+let width = innerWidth;
+addEventListener("resize", () => {
+  if (innerWidth !== width) redraw(); // a phone's bars change the height alone
+  width = innerWidth;
+});
+showAll(JSON.parse(find("data").textContent));

@@ -1,0 +1,112 @@
+"""What there is to see of a model's answer to one input: the record that `zoo explore` shows.
+
+Shapes: L layers, h heads, Q tokens that read, K tokens that are read.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+from zoo.attention import Attention
+
+ANSWERS = 5
+"""The most answers, and candidates of a token, that are shown."""
+
+
+class Answer(NamedTuple):
+    """One answer, or one candidate for a token.
+
+    Attributes:
+        text: what it says.
+        probability: what the model gives it; None where the model gives none.
+        note: what else there is to say of it, such as a score.
+    """
+
+    text: str
+    probability: float | None = None
+    note: str = ""
+
+
+class TokenReading(NamedTuple):
+    """What tokens read of tokens in one kind of attention.
+
+    Attributes:
+        name: of the attention, such as `cross-attention`.
+        weights: `(L, h, Q, K)` on the CPU, in [0, 1].
+        queries: Q tokens.
+        keys: K tokens.
+        query_name: what the tokens that read are, such as `translation`.
+        key_name: what the tokens that are read are, such as `source`.
+        mechanism: its score and selection, see `mechanism`.
+        candidates: of each query, what might have stood in its place, the likeliest first; or nothing.
+    """
+
+    name: str
+    weights: Tensor
+    queries: Sequence[str]
+    keys: Sequence[str]
+    query_name: str
+    key_name: str
+    mechanism: str = ""
+    candidates: Sequence[Sequence[Answer]] = ()
+
+
+class Exploration(NamedTuple):
+    """What there is to see of the answer to one input.
+
+    Attributes:
+        answers: the best first.
+        views: what the model attended to, in the order in which it is shown.
+        notes: sentences on what is not as it seems: an input that was cut, or a model without attention.
+    """
+
+    answers: Sequence[Answer]
+    views: Sequence[TokenReading] = ()
+    notes: Sequence[str] = ()
+
+
+def mechanism(model: nn.Module, *where: str) -> str:
+    """The score and the selection of a model's attention, in words.
+
+    Args:
+        model: a task, or its network.
+        where: parts of the names of the modules that are meant, such as `decoder`; none: all.
+
+    Returns:
+        Each pair once, such as `score additive, selection soft`; nothing where there is no attention.
+    """
+    pairs = {
+        f"score {_words(part.score)}, selection {_words(part.selection)}": None
+        for name, part in model.named_modules()
+        if isinstance(part, Attention) and all(one in name for one in where)
+    }
+    return "; ".join(pairs)
+
+
+def candidates(logits: Tensor, chosen: Sequence[int], names: Sequence[str]) -> list[list[Answer]]:
+    """What might have stood in the place of each token, the likeliest first, the token itself among it.
+
+    Args:
+        logits: `(T, V)`.
+        chosen: T ids.
+        names: V names of tokens.
+    """
+    probabilities = logits.float().softmax(-1)
+    best = probabilities.topk(min(ANSWERS, probabilities.shape[-1])).indices.tolist()
+    found = []
+    for row, likeliest, token in zip(probabilities.cpu(), best, chosen, strict=True):
+        kept = likeliest if token in likeliest else [*likeliest[:-1], token]
+        found.append([Answer(names[one], float(row[one])) for one in kept])
+    return found
+
+
+def stacked(layers: Sequence[Tensor], row: int, queries: int, keys: int) -> Tensor:
+    """The weights `(L, h, Q, K)` of one item on the CPU, of layers `(B, h, Q', K')` with padding behind."""
+    return torch.stack([layer[row, :, :queries, :keys] for layer in layers]).float().cpu()
+
+
+def _words(part: nn.Module) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__).lower()
