@@ -42,15 +42,21 @@ def _of_table(path: Path, columns: Sequence[str], named_by: str) -> Iterator[tup
         rows = csv.reader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)
     else:
         rows = csv.reader(lines, strict=True)
+    before = 0  # lines that are read
     try:
         names = next(rows)
         places = [_place(f"{path}, line 1", name, names, named_by) for name in columns]
+        before = rows.line_num
         while (row := _next_row(rows)) is not None:
             if row and len(row) != len(names):
                 raise ValueError(f"{path}, line {rows.line_num}: {len(row)} columns, must be {len(names)}")
             yield rows.line_num, [row[place] if row else "" for place in places]
+            before = rows.line_num
     except csv.Error as error:
-        raise ValueError(f"{path}, line {rows.line_num}: {error}") from error
+        where = f"line {before + 1}"
+        if rows.line_num > before + 1:  # of a quote that is not closed the first line is the wrong one
+            where += f", a row that goes on to line {rows.line_num}: is a quote not closed?"
+        raise ValueError(f"{path}, {where}: {error}") from error
 
 
 def _next_row(rows: Iterator[list[str]]) -> list[str] | None:

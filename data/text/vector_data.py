@@ -102,7 +102,8 @@ class VectorTextData(TextData):
         if self._file is None:
             return
         if not self._file.is_file():
-            raise FileNotFoundError(f"vectors: {self._file} does not exist{did_you_mean(self._file)}")
+            what = "is no file" if self._file.exists() else f"does not exist{did_you_mean(self._file)}"
+            raise FileNotFoundError(f"vectors: {self._file} {what}")
         vector_size(self._file)
 
     @property

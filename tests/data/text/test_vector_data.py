@@ -161,6 +161,11 @@ def test_a_missing_file_is_found_before_a_training_alone(tmp_path: Path, file: s
         data.check_training_files()
 
 
+def test_a_folder_is_no_file_of_vectors(tmp_path: Path, file: str) -> None:
+    with pytest.raises(FileNotFoundError, match="is no file"):
+        ready(tmp_path, str(Path(file).parent)).check_training_files()
+
+
 @pytest.mark.parametrize(
     ("content", "named"), [("a 1 2\nb 1\n", "line 2"), ("z 1 2\n", "none of the 8 tokens")]
 )

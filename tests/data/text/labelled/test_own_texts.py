@@ -136,6 +136,7 @@ def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
         ("a.csv", "text,text,label\na,b,c\n", "line 1.*twice"),
         ("a.csv", "text,label\na,b\nc\n", "line 3"),
         ("a.csv", 'text,label\n"a"b,c\n', "line 2"),
+        ("a.csv", 'text,label\na,b\n"c,d\ne,f\n', "line 3, .*to line 4.*quote"),
         ("a.csv", "text,label\na,b\n ,b\n\nc,d\n", "line 3 .*line 4"),
         ("a.tsv", "text\tlabel\na\tb\tc\n", "line 2"),
         ("a.jsonl", '{"text": "a", "label": "b"}\n{"text": "a"}\n', "line 2.*'label'"),
