@@ -8,7 +8,14 @@ import pytest
 import torch
 from torch.optim.lr_scheduler import LRScheduler
 
-from zoo.training.schedules import Vaswani, WarmupConstant, WarmupCosine, WarmupInverseSquareRoot
+from zoo.training.schedules import (
+    Falling,
+    Vaswani,
+    WarmupConstant,
+    WarmupCosine,
+    WarmupInverseSquareRoot,
+    WarmupLinear,
+)
 
 
 def rates(schedule: Callable[..., LRScheduler], steps: int) -> list[float]:
@@ -20,6 +27,26 @@ def rates(schedule: Callable[..., LRScheduler], steps: int) -> list[float]:
         optimizer.step()
         scheduler.step()
     return found
+
+
+@pytest.mark.parametrize("schedule", [WarmupCosine, WarmupLinear])
+def test_a_falling_rate_follows_the_clock_where_that_is_ahead(schedule: type[Falling]) -> None:
+    by_steps = rates(partial(schedule, warmup_steps=2, total_steps=11), 11)
+    hurried = iter([0.0, 0.0, 0.0, 0.3, 0.5, 0.5, 0.9, 0.9, 1.0, 1.1])  # asked from the second step on
+    found = rates(partial(schedule, warmup_steps=2, total_steps=11, spent=lambda: next(hurried, 1.1)), 11)
+    assert found[:4] == by_steps[:4]
+    assert found[4] == pytest.approx(schedule.fall(0.3))
+    assert found[5] == found[6] == pytest.approx(0.5)
+    assert found[7] == found[8] == pytest.approx(schedule.fall(0.9))
+    assert found[9:] == pytest.approx([0, 0])
+
+
+def test_time_alone_may_end_a_training_and_without_it_the_steps_are_needed() -> None:
+    seconds = iter(range(10))
+    schedule = partial(WarmupLinear, warmup_steps=1, total_steps=-1, spent=lambda: next(seconds) / 4)
+    assert rates(schedule, 6) == pytest.approx([1, 0.75, 0.5, 0.25, 0, 0])
+    with pytest.raises(ValueError, match=r"give trainer\.max_time alone"):
+        rates(partial(WarmupLinear, warmup_steps=1, total_steps=-1), 1)
 
 
 def test_constant() -> None:

@@ -19,6 +19,7 @@ from zoo.core.problems import ConfigError, Problem, failure, joined
 from zoo.core.spec import DataSpec, TextSpec
 from zoo.runs.frozen import Config
 from zoo.runtime.compiling import compilable_methods
+from zoo.training.schedules import complete
 
 _SAID = (TypeError, ValueError, MisconfigurationException)
 """How constructors refuse. Of any other exception the message names the place in the code, too."""
@@ -132,7 +133,9 @@ class Assembly:
             return made
 
         def advance() -> None:
-            schedule = instantiate(node["scheduler"], joined(holder, "scheduler"))(optimizer)
+            make = instantiate(node["scheduler"], joined(holder, "scheduler"))
+            spent = None if self.config["trainer"].get("max_time") is None else float
+            schedule = complete(make, optimizer, spent)
             schedule.step(0.0) if isinstance(schedule, ReduceLROnPlateau) else schedule.step()
 
         optimizer = self._build(key, step)

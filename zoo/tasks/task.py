@@ -9,6 +9,7 @@ from typing import Any, ClassVar, cast
 
 import lightning.pytorch as pl
 import torch
+from lightning.pytorch.callbacks import Timer
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
@@ -20,6 +21,7 @@ from zoo.loggers.harmless import Dashboard
 from zoo.metrics.measure import Better, Control, Measure, mode_of
 from zoo.tasks.predictor import Predictor
 from zoo.tasks.rules import Configured, Rule
+from zoo.training.schedules import complete
 
 
 class Scores(nn.Module, ABC):
@@ -171,12 +173,26 @@ class Task(pl.LightningModule, ABC):
         optimizer._step_supports_amp_scaling = False  # type: ignore[attr-defined]  # torch's name of the offer
         if self.scheduler is None:
             return optimizer
-        schedule = {"scheduler": self.scheduler(optimizer), "interval": "step"}
+        schedule = {"scheduler": complete(self.scheduler, optimizer, self._spent_time()), "interval": "step"}
         if isinstance(schedule["scheduler"], ReduceLROnPlateau):
             # Lightning would step it at the end of epochs, whether these validate or not: never let it, and
             # step at the end of a validation.
             schedule |= {"frequency": sys.maxsize, "monitor": self.monitor}
         return {"optimizer": optimizer, "lr_scheduler": schedule}
+
+    def _spent_time(self) -> Callable[[], float] | None:
+        """The share of `trainer.max_time` that is over, alike in all processes; None: there is no limit."""
+        trainer = self._trainer
+        timer = next((one for one in getattr(trainer, "callbacks", ()) if isinstance(one, Timer)), None)
+        if trainer is None or timer is None or timer.time_remaining() is None:
+            return None
+
+        def spent() -> float:
+            over = timer.time_elapsed()
+            share = over / (over + (timer.time_remaining() or 0.0))
+            return float(trainer.strategy.broadcast(share)) if trainer.world_size > 1 else share
+
+        return spent
 
     def control_scores(self, data: Any) -> dict[str, dict[str, float]]:
         """The scores of controls, which answer without the model, by test split.

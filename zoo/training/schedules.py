@@ -1,10 +1,13 @@
 """Learning rates over the steps of a training; each scales the optimiser's `lr`, the highest rate."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import partial
+from typing import ClassVar
 
 from torch.optim import Optimizer
-from torch.optim.lr_scheduler import LambdaLR
+from torch.optim.lr_scheduler import LambdaLR, LRScheduler, ReduceLROnPlateau
 
 
 class WarmupConstant(LambdaLR):
@@ -73,71 +76,93 @@ class Vaswani(WarmupInverseSquareRoot):
         return super().factor(done) / math.sqrt(self.model_size * self.warmup_steps)
 
 
-class WarmupCosine(LambdaLR):
-    """Rises linearly, then falls along half a cosine (Loshchilov & Hutter 2017, without restarts).
-
-    It would be zero one step after the last.
+class Falling(LambdaLR, ABC):
+    """Rises linearly, then falls, and would end one step after the last.
 
     Args:
         optimizer: its `lr` is the highest rate.
         warmup_steps: the steps of the rise, which may be 0.
-        total_steps: all steps of the training.
+        total_steps: all steps of the training; -1 where only time ends it.
+        spent: the share of the training's time that is over; None: steps alone end it. The rate is that of
+            the share of steps or of time, whichever is larger.
 
     Raises:
         ValueError: warmup_steps is negative, or total_steps does not exceed it.
     """
 
-    def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
-        def fall(passed: int, length: int) -> float:
-            return 0.5 * (1.0 + math.cos(math.pi * min(1.0, passed / length)))
+    end: ClassVar[str]
+    """What ends at a known step, for messages."""
 
-        super().__init__(optimizer, _risen_and(fall, "a cosine", warmup_steps, total_steps))
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        *,
+        warmup_steps: int,
+        total_steps: int,
+        spent: Callable[[], float] | None = None,
+    ) -> None:
+        if warmup_steps < 0:
+            raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
+        timed = total_steps == -1 and spent is not None
+        if total_steps <= warmup_steps and not timed:
+            raise ValueError(
+                f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}:"
+                f" {self.end} ends at a known step; raise trainer.max_steps above it, lower scheduler.warmup_steps, or"
+                " give trainer.max_time alone"
+            )
+        highest = max(1, warmup_steps)
+        length = math.inf if timed else total_steps + 1 - highest
+
+        # A method would be kept in checkpoints, with the clock.
+        def factor(done: int) -> float:
+            step = done + 1
+            if step < highest:
+                return step / highest
+            share = (step - highest) / length
+            return self.fall(share if spent is None else max(share, min(1.0, spent())))
+
+        super().__init__(optimizer, factor)
+
+    @staticmethod
+    @abstractmethod
+    def fall(share: float) -> float:
+        """The factor of the rate after a share of the fall, from 1 at 0 to 0 at 1."""
 
 
-class WarmupLinear(LambdaLR):
-    """Rises linearly, then falls linearly, to zero one step after the last (Devlin et al. 2019, A.2).
+class WarmupCosine(Falling):
+    """Rises linearly, then falls along half a cosine (Loshchilov & Hutter 2017, without restarts)."""
+
+    end = "a cosine"
+
+    @staticmethod
+    def fall(share: float) -> float:
+        """See `Falling`."""
+        return 0.5 * (1.0 + math.cos(math.pi * min(1.0, share)))
+
+
+class WarmupLinear(Falling):
+    """Rises linearly, then falls linearly (Devlin et al. 2019, A.2)."""
+
+    end = "the rate"
+
+    @staticmethod
+    def fall(share: float) -> float:
+        """See `Falling`."""
+        return max(0.0, 1.0 - share)
+
+
+def complete(
+    schedule: Callable[..., LRScheduler | ReduceLROnPlateau],
+    optimizer: Optimizer,
+    spent: Callable[[], float] | None,
+) -> LRScheduler | ReduceLROnPlateau:
+    """The schedule of an optimiser.
 
     Args:
-        optimizer: its `lr` is the highest rate.
-        warmup_steps: the steps of the rise, which may be 0.
-        total_steps: all steps of the training.
-
-    Raises:
-        ValueError: warmup_steps is negative, or total_steps does not exceed it.
+        schedule: lacks the optimiser.
+        optimizer: sets the rate.
+        spent: see `Falling`; other schedules do not ask for it.
     """
-
-    def __init__(self, optimizer: Optimizer, *, warmup_steps: int, total_steps: int) -> None:
-        def fall(passed: int, length: int) -> float:
-            return max(0.0, (length - passed) / length)
-
-        super().__init__(optimizer, _risen_and(fall, "the rate", warmup_steps, total_steps))
-
-
-def _risen_and(
-    fall: Callable[[int, int], float], what: str, warmup_steps: int, total_steps: int
-) -> Callable[[int], float]:
-    """A factor of the rate by the steps that are done: it rises linearly, then falls.
-
-    Args:
-        fall: the factor, so many steps behind the highest rate, of so many to the step after the last.
-        what: ends at a known step, for messages.
-        warmup_steps: the steps of the rise, which may be 0.
-        total_steps: all steps of the training.
-
-    Raises:
-        ValueError: warmup_steps is negative, or total_steps does not exceed it.
-    """
-    if warmup_steps < 0:
-        raise ValueError(f"warmup_steps must be at least 0, got {warmup_steps}")
-    if total_steps <= warmup_steps:
-        raise ValueError(
-            f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}: {what}"
-            " ends at a known step; raise trainer.max_steps above it, or lower scheduler.warmup_steps"
-        )
-    highest = max(1, warmup_steps)
-
-    def factor(done: int) -> float:
-        step = done + 1
-        return step / highest if step < highest else fall(step - highest, total_steps + 1 - highest)
-
-    return factor
+    made = schedule.func if isinstance(schedule, partial) else schedule
+    falls = isinstance(made, type) and issubclass(made, Falling)
+    return schedule(optimizer, spent=spent) if falls else schedule(optimizer)
