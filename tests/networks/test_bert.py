@@ -268,3 +268,14 @@ def test_equals_hugging_faces_with_the_same_weights() -> None:
         found = network(TEXTS, SEGMENTS, PLACES)
     torch.testing.assert_close(network.output(found.features), answer.prediction_logits.flatten(0, 1)[PLACES])
     torch.testing.assert_close(found.follows, answer.seq_relationship_logits)
+
+
+def test_maps_of_all_heads() -> None:
+    network = classifier(SINGLE).eval()
+    maps, ids = network.attention_maps(TEXTS)
+    (reading,) = network(TEXTS).readings
+    assert torch.equal(ids, TEXTS.ids)
+    torch.testing.assert_close(maps["heads"][-1][:, :, 0], reading.attended.weights)
+    maps, ids = classifier(PAIR).eval().attention_maps(padded([2, 9, 3]), padded([2, 5, 6, 3]))
+    assert ids.tolist() == [[2, 9, 3, 5, 6, 3]]
+    assert [layer.shape for layer in maps["heads"]] == [(1, 2, 6, 6)] * 2

@@ -124,3 +124,10 @@ def test_what_cannot_be_read_is_refused() -> None:
         build(SINGLE, language_model_weight=-1.0)
     with pytest.raises(ValueError, match="maximum_length=8 is too small for sequences of 9"):
         build(SINGLE, positions=partial(Learned, maximum_length=8))
+
+
+def test_maps_of_all_heads() -> None:
+    maps, ids = build(PAIR).eval().attention_maps(padded([7, 8, 3]), padded([9, 3]))
+    assert ids.tolist() == [[START, 7, 8, DELIMITER, 9, EXTRACT]]
+    assert [layer.shape for layer in maps["heads"]] == [(1, 2, 6, 6)] * 2
+    assert not maps["heads"][0].triu(1).any()

@@ -5,10 +5,14 @@ from typing import Any
 
 import pytest
 import torch
-from small_run import make_run, transformer
+from small_run import make_matcher, make_run, transformer
+from text_classifiers import flat, hierarchical, make_task
+from torch import nn
 
 import zoo
-from zoo.tasks.exploration import Exploration, candidates, mechanism
+from zoo.networks.pooling import Mean
+from zoo.tasks.classification.predictor import Classifier
+from zoo.tasks.exploration import Exploration, Shading, candidates, heads_of, mechanism
 from zoo.tasks.inputs import SENTENCES, takes
 from zoo.tasks.predictor import Predictor
 
@@ -16,6 +20,8 @@ from zoo.tasks.predictor import Predictor
 def check(exploration: Exploration) -> None:
     """Refuses readings whose labels or weights do not fit."""
     for view in exploration.views:
+        if isinstance(view, Shading):
+            continue
         assert view.weights.shape[2:] == (len(view.queries), len(view.keys)), view.name
         assert view.weights.min() >= 0
         assert view.weights.max() <= 1
@@ -103,3 +109,63 @@ def test_a_predictor_of_ones_own_shows_its_answers(recurrent: Any) -> None:
 def test_the_mechanism_of_a_part(tmp_path: Path) -> None:
     network = zoo.load(make_run(tmp_path, model=transformer())).task.network
     assert mechanism(network, "nowhere") == ""
+
+
+def classifier(network: nn.Module) -> Classifier:
+    return Classifier(None, make_task(network), device="cpu", precision="32-true")  # type: ignore[arg-type]
+
+
+def test_a_classifier_shades_words_and_sentences() -> None:
+    (view,) = classifier(flat()).explore("a good film").views
+    assert isinstance(view, Shading)
+    assert view.text.sentences[0].words == ["a", " good", " film"]
+    found = classifier(hierarchical()).explore("the film was long . it was good .")
+    (view,) = found.views
+    assert isinstance(view, Shading)
+    assert view.name == "attention to words and sentences"
+    assert view.mechanism == "score dot, selection soft"
+    weights = [one.weight for one in view.text.sentences]
+    assert sum(filter(None, weights)) == pytest.approx(1)
+    assert sum(one.probability or 0 for one in found.answers) == pytest.approx(1)
+
+
+def test_a_classifier_without_attention_says_so() -> None:
+    found = classifier(flat(Mean)).explore("a good film")
+    assert not found.views
+    assert "no attention" in found.notes[-1]
+
+
+@pytest.mark.parametrize(("kind", "views"), [("reads", 1), ("abcnn3", 1), ("bcnn", 0), ("degrees", 1)])
+def test_a_matcher_shows_matrices_over_both_texts(tmp_path: Path, kind: str, views: int) -> None:
+    found = zoo.load(make_matcher(tmp_path, kind=kind)).explore(("a red square", "the blue circle of a"))
+    check(found)
+    assert len(found.views) >= views
+    assert bool(found.views) == bool(views)
+    for view in found.views:
+        assert list(view.keys) == ["the", "blue", "circle", "of", "a", "</s>"]
+        assert len(view.queries) in (1, 4)
+    assert (found.answers[0].probability is None) == (kind == "degrees")
+
+
+def test_heads_of_networks_with_marks_of_their_own(recurrent: Any) -> None:
+    """Tokens of the vocabulary have its names, others those of the network."""
+
+    class Marked(nn.Module):
+        mark_names = ("<start>", "<end>")
+
+        def attention_maps(self, text: Any) -> Any:
+            size = recurrent.task.source_codec.spec.size
+            ids = torch.tensor([[size, *text, size + 1]])
+            return {"heads": [torch.rand(1, 2, ids.shape[1], ids.shape[1])] * 3}, ids
+
+    codec = recurrent.task.source_codec
+    (found,) = heads_of(SimpleModel(Marked()), codec, codec.encode(["ab"])[0][:2])
+    assert found.queries == ["<start>", "a", "b", "<end>"]
+    assert found.weights.shape == (3, 2, 4, 4)
+    assert heads_of(SimpleModel(nn.Identity()), codec) == []
+
+
+class SimpleModel(nn.Module):
+    def __init__(self, network: nn.Module) -> None:
+        super().__init__()
+        self.network = network

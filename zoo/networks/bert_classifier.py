@@ -99,3 +99,13 @@ class BertClassifier(nn.Module):
         of_cls = weights[:, :, 0]  # (B, h, T): a hop for each head
         queries = encoded.features[:, :1].expand(-1, of_cls.shape[1], -1)
         return Classified(logits, (Reading(Attended(queries, of_cls), queries),))
+
+    def attention_maps(
+        self, text: Padded, right: Padded | None = None
+    ) -> tuple[dict[str, list[Tensor]], Tensor]:
+        """The weights `(B, h, T, T)` of every head of each layer, and the ids `(B, T)` that they are of."""
+        segments: Tensor | None = None
+        if right is not None:
+            text, segments = joined(text, right, self._pad)
+        read = self.bert(text, segments, weights=True).weights
+        return {"heads": [layer for layer in read if layer is not None]}, text.ids

@@ -37,6 +37,7 @@ class GptClassifier(nn.Module):
         embed: the vectors of tokens.
         pretrained: the run whose weights it begins with; None: all begins at random.
         pretrained_part: the part of the network that is the run's.
+        mark_names: of Start, Delimiter and Extract, whose ids follow those of the vocabulary.
 
     Args:
         spec: the field `text`, or `left` and `right`; and a label or a degree.
@@ -51,6 +52,7 @@ class GptClassifier(nn.Module):
     """
 
     pretrained_part = "gpt."
+    mark_names = ("<start>", "<delimiter>", "<extract>")
 
     def __init__(
         self,
@@ -129,6 +131,16 @@ class GptClassifier(nn.Module):
             return Classified(logits)
         return Classified(logits, further_loss=self.language_model_weight * torch.stack(losses).mean(0))
 
+    def attention_maps(
+        self, text: Padded, right: Padded | None = None
+    ) -> tuple[dict[str, list[Tensor]], Tensor]:
+        """The weights `(B, h, T, T)` of every head of each layer, and the ids `(B, T)` that they are of.
+
+        Of a network that reads pairs in both orders, those of the given order.
+        """
+        read = self.sequences([text] if right is None else [text, right])
+        return {"heads": self.gpt.decoder(self._embedded(read.ids), weights=True).own}, read.ids
+
     def sequences(self, parts: Sequence[Padded]) -> Padded:
         """`Start a Extract` or `Start a Delimiter b Extract`; the ids of these are V, V + 1 and V + 2."""
         added, before = self._text.added, int("cls" in self._text.special)
@@ -152,10 +164,7 @@ class GptClassifier(nn.Module):
         """What the last block says at Extract `(B, D)`, and the language model's loss of each text `(B,)`."""
         read = self.sequences(parts)
         marked = read.ids >= self._text.size
-        words = self.gpt.embed(read.ids.masked_fill(marked, self._text.pad))
-        marks = self.marks((read.ids - self._text.size).clamp(min=0))
-        embedded = torch.where(marked[..., None], marks, words)
-        features = self.gpt.decoder(self.gpt.dropout(self.gpt.positions(embedded))).features
+        features = self.gpt.decoder(self._embedded(read.ids)).features
         last = (read.lengths - 1)[:, None, None].expand(-1, 1, features.shape[-1])
         extracted = features.gather(1, last)[:, 0]
         if not (self.training and self.language_model_weight):
@@ -164,3 +173,12 @@ class GptClassifier(nn.Module):
         scores = self.gpt.output(features[:, :-1]).float()
         nll = F.cross_entropy(scores.transpose(1, 2), targets, ignore_index=-100, reduction="none")
         return extracted, nll.sum(1) / (targets >= 0).sum(1).clamp(min=1)
+
+    def _embedded(self, ids: Tensor) -> Tensor:
+        """The vectors `(B, T, D)` of words and marks, with their positions."""
+        marked = ids >= self._text.size
+        words = self.gpt.embed(ids.masked_fill(marked, self._text.pad))
+        marks = self.marks((ids - self._text.size).clamp(min=0))
+        embedded = torch.where(marked[..., None], marks, words)
+        vectors: Tensor = self.gpt.dropout(self.gpt.positions(embedded))
+        return vectors

@@ -4,13 +4,15 @@ Shapes: L layers, h heads, Q tokens that read, K tokens that are read.
 """
 
 import re
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
 from zoo.attention import Attention
+from zoo.core.text import TextCodec
+from zoo.figures import ShadedText
 
 ANSWERS = 5
 """The most answers, and candidates of a token, that are shown."""
@@ -54,6 +56,24 @@ class TokenReading(NamedTuple):
     candidates: Sequence[Sequence[Answer]] = ()
 
 
+class Shading(NamedTuple):
+    """What was read of a text or document, at once: the weights of its words and sentences.
+
+    Attributes:
+        name: of the attention.
+        text: its words with their weights.
+        mechanism: see `TokenReading`.
+    """
+
+    name: str
+    text: ShadedText
+    mechanism: str = ""
+
+
+View = TokenReading | Shading
+"""One thing to see."""
+
+
 class Exploration(NamedTuple):
     """What there is to see of the answer to one input.
 
@@ -64,7 +84,7 @@ class Exploration(NamedTuple):
     """
 
     answers: Sequence[Answer]
-    views: Sequence[TokenReading] = ()
+    views: Sequence[View] = ()
     notes: Sequence[str] = ()
 
 
@@ -106,6 +126,49 @@ def candidates(logits: Tensor, chosen: Sequence[int], names: Sequence[str]) -> l
 def stacked(layers: Sequence[Tensor], row: int, queries: int, keys: int) -> Tensor:
     """The weights `(L, h, Q, K)` of one item on the CPU, of layers `(B, h, Q', K')` with padding behind."""
     return torch.stack([layer[row, :, :queries, :keys] for layer in layers]).float().cpu()
+
+
+def heads_of(task: Any, codec: TextCodec, *texts: Any) -> list[TokenReading]:
+    """What each head of a classifier reads in one text or pair; nothing of one without `attention_maps`.
+
+    Args:
+        task: with such a network.
+        codec: of the tokens.
+        texts: batches of one.
+    """
+    find = getattr(task.network, "attention_maps", None)
+    if find is None:
+        return []
+    maps, ids = find(*texts)
+    marks = getattr(task.network, "mark_names", ())  # ids behind the vocabulary
+    size = codec.spec.size
+    tokens = [marks[one - size] if one >= size else codec.tokens([one])[0] for one in ids[0].tolist()]
+    return self_readings(maps, tokens, mechanism(task))
+
+
+def self_readings(
+    maps: Mapping[str, Sequence[Tensor]], tokens: Sequence[str], said: str
+) -> list[TokenReading]:
+    """What the tokens of one text read of each other.
+
+    Args:
+        maps: by name, the weights `(1, h, T', T')` of each layer.
+        tokens: the first T of the T' tokens.
+        said: see `TokenReading.mechanism`.
+    """
+    size = len(tokens)
+    return [
+        TokenReading(
+            "self-attention" if name == "heads" else f"attention to the {name}",
+            stacked(layers, 0, size, size),
+            tokens,
+            tokens,
+            "text",
+            "text",
+            said,
+        )
+        for name, layers in maps.items()
+    ]
 
 
 def _words(part: nn.Module) -> str:

@@ -7,8 +7,9 @@ import pytest
 import torch
 from headless import in_browser, open_page
 
+from zoo.figures import ShadedSentence, ShadedText
 from zoo.reports.explorer.page import page
-from zoo.tasks.exploration import Answer, Exploration, TokenReading
+from zoo.tasks.exploration import Answer, Exploration, Shading, TokenReading
 
 pytestmark = in_browser
 HELPERS = """
@@ -176,3 +177,35 @@ def test_nothing_sticks_out_of_a_window(tmp_path: Path, width: int) -> None:
     assert found["wide"] <= 0
     assert found["paper"] == "rgb(20, 23, 27)"
     assert (found["heads"], found["canvas"]) == (64, True)
+
+
+def test_documents_have_shaded_words_and_bars(tmp_path: Path) -> None:
+    document = ShadedText(
+        [
+            ShadedSentence(["Not", " much", "."], [0.2, 0.8, 0.0], 0.25),
+            ShadedSentence(["<b>Very", " good"], [0.1, 0.9], 0.75),
+        ]
+    )
+    only_sentences = ShadedText([ShadedSentence(["a"], None, 0.5), ShadedSentence(["b"], None, 0.5)])
+    found = visit(
+        tmp_path,
+        """
+        const words = all(".word", view());
+        const told = (number = 0) => all(".said", view(number))[0].textContent;
+        found.first = told();
+        over(words[1]); found.second = told(); words[3].focus(); key("ArrowRight"); found.key = told();
+        const depth = (word) => Number(word.style.backgroundColor.match(/[0-9]+/) || 255);
+        found.shaded = [words[4], words[1], words[0]].map(depth);
+        found.bars = all(".bar", view()).map((bar) => bar.style.getPropertyValue("--share"));
+        found.text = all(".sentence p", view()).map((text) => text.textContent);
+        found.bold = all(".view b").length; found.plain = told(1);
+        """,
+        run=Exploration([Answer("good", 0.7)], [Shading("words", document), Shading("all", only_sentences)]),
+    )
+    assert found["first"] == found["key"] == "good weight 0.90, in a sentence of weight 0.75"
+    assert found["second"] == "much weight 0.80, in a sentence of weight 0.25"
+    assert found["shaded"] == sorted(found["shaded"])
+    assert float(found["bars"][0]) == pytest.approx(1 / 3)
+    assert found["text"] == ["Not much.", "<b>Very good"]
+    assert found["bold"] == 0
+    assert found["plain"] == "a in a sentence of weight 0.50"

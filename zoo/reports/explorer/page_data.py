@@ -5,9 +5,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+import torch
 from torch import Tensor
 
-from zoo.tasks.exploration import Answer, Exploration, TokenReading
+from zoo.tasks.exploration import Answer, Exploration, Shading, TokenReading, View
 
 MOST_WEIGHTS = 2**21
 """Weights of one kind of attention that a page holds; each takes a byte."""
@@ -34,7 +35,7 @@ def run_data(name: str, exploration: Exploration) -> dict[str, Any]:
     return {
         "name": name,
         "answers": [_answer(one) for one in exploration.answers],
-        "views": [_tokens(view, notes) for view in exploration.views],
+        "views": [_view(view, notes) for view in exploration.views],
         "notes": notes,
     }
 
@@ -43,6 +44,27 @@ def _answer(answer: Answer) -> dict[str, Any]:
     known = answer.probability is not None and np.isfinite(answer.probability)
     probability = float(f"{answer.probability:.4g}") if known else None
     return {"text": answer.text, "probability": probability, "note": answer.note}
+
+
+def _view(view: View, notes: list[str]) -> dict[str, Any]:
+    return _text(view) if isinstance(view, Shading) else _tokens(view, notes)
+
+
+def _text(view: Shading) -> dict[str, Any]:
+    sentences = view.text.sentences
+    shades = [shade for row in view.text.shades() for shade in row]
+    weights = [weight for one in sentences for weight in one.weights or ()]
+    return {
+        "kind": "text",
+        "name": view.name,
+        "mechanism": view.mechanism,
+        "sentences": [
+            {"words": list(one.words), "weight": None if one.weight is None else float(f"{one.weight:.4g}")}
+            for one in sentences
+        ],
+        "shades": packed(torch.tensor(shades))["weights"],
+        **(packed(torch.tensor(weights)) if len(weights) == len(shades) else {}),
+    }
 
 
 def _tokens(view: TokenReading, notes: list[str]) -> dict[str, Any]:

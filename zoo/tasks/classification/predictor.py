@@ -12,6 +12,7 @@ from rich.text import Text
 from zoo.core.short_repr import short_repr
 from zoo.core.text import is_blank
 from zoo.figures import ShadedText, shaded_sheet
+from zoo.tasks.exploration import ANSWERS, Answer, Exploration, Shading, View, mechanism
 from zoo.tasks.inputs import SENTENCES, takes
 from zoo.tasks.predictor import check_picture, draw
 from zoo.tasks.text_predictor import TextPredictor
@@ -94,6 +95,23 @@ class Classifier(TextPredictor):
                 blank, word = word[: len(word) - len(word.lstrip())], word.lstrip()
                 shown.append(blank).append(word, style=_style(shade) if shade >= _FAINTEST else "")
         return shown
+
+    def explore(self, given: str) -> Exploration:
+        """The likeliest classes, the words shaded by weight, and all heads of a model that has several."""
+        answers = self.predict([given], nbest=ANSWERS)[0]
+        shown = [Answer(one.label, one.probability) for one in answers]
+        best = answers[0]
+        if best.text is None:
+            return Exploration(shown, notes=["the text is empty"])
+        views: list[View] = []
+        if attends(best.text):
+            over_sentences = any(one.weight is not None for one in best.text.sentences)
+            name = "attention to words" + (" and sentences" if over_sentences else "")
+            views.append(Shading(name, best.text, mechanism(self.task)))
+        with self.autocast():
+            views += self.task.heads(given)
+        notes = [*self.remarks(answers), *([] if views else ["the model has no attention to show"])]
+        return Exploration(shown, views, notes)
 
     @staticmethod
     def draw(predictors: "Mapping[str, Classifier]", text: str, path: str | Path) -> list[Path]:

@@ -24,6 +24,7 @@ from zoo.tasks.classification.reader import Raw, Reader
 from zoo.tasks.classification.readings import choices_of, redundancy_of, weights_of
 from zoo.tasks.classification.rules import absent_metrics, unused_settings
 from zoo.tasks.classification.scores import ClassificationScores
+from zoo.tasks.exploration import TokenReading, heads_of
 from zoo.tasks.pretrained import begin_with_run, run_fits_network
 from zoo.tasks.rules import Configured
 from zoo.tasks.sampled_readings import ReinforceParts, estimator, reinforce_terms
@@ -237,6 +238,12 @@ class ClassificationTask(Task):
             if progress is not None:
                 progress(len(numbers))
         return [found[number] for number in range(len(texts))]
+
+    @torch.no_grad()
+    def heads(self, text: str) -> list[TokenReading]:
+        """What each head reads in a text that is not blank; nothing of a network without `attention_maps`."""
+        read = move_data_to_device(self.reader.batch([self.reader.encode(text)]), self.device)
+        return heads_of(self, self.reader.codec, read)
 
 
 def as_one_text(raw: str | Sequence[str]) -> str:

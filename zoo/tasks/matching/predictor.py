@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any
 from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
 from zoo.figures import alignment_sheet, render
+from zoo.tasks.exploration import ANSWERS, Answer, Exploration, TokenReading, View, mechanism
 from zoo.tasks.inputs import PAIRS, takes
 from zoo.tasks.matching.match import DrawnMap, Match
 from zoo.tasks.predictor import Predictor, check_picture
 
 if TYPE_CHECKING:
     from zoo.tasks.matching.task import MatchingTask
+
+_SIDES = ("left text", "right text")
 
 _BLANK = Match("", None, None)
 """The answer to a pair of which a text is blank."""
@@ -65,6 +68,29 @@ class Matcher(Predictor):
         """Says that texts are longer than the model reads."""
         if unread := answers[0].unread:
             yield f"longer than the model reads, so the last {unread:,} tokens do not count"
+
+    def explore(self, given: tuple[str, str]) -> Exploration:
+        """The classes, or the degree, the matrices over the words, and all heads of a model with several."""
+        answers = self.predict([given], nbest=ANSWERS)[0]
+        shown = [Answer(one.label, one.probability) for one in answers]
+        said = mechanism(self.task)
+        views: list[View] = [
+            TokenReading(
+                one.what,
+                one.weights[None, None],
+                one.tokens,
+                one.source_tokens,
+                "left text",
+                "right text",
+                said,
+            )
+            for one in answers[0].maps
+        ]
+        if not any(map(is_blank, given)):
+            with self.autocast():
+                views += self.task.heads(given)
+        notes = [*self.remarks(answers), *([] if views else ["the model has no attention to show"])]
+        return Exploration(shown, views, notes)
 
     def plot(self, pair: tuple[str, str], path: str | Path) -> list[Path]:
         """Draws what the model looks at in a pair, see `draw`."""

@@ -27,6 +27,7 @@ from zoo.metrics.ranking import (
     expected_by_chance,
     of_document_order,
 )
+from zoo.tasks.exploration import TokenReading, heads_of
 from zoo.tasks.matching.batch import MatchingBatch
 from zoo.tasks.matching.maps import pair_maps
 from zoo.tasks.matching.match import DrawnMap, Match
@@ -298,6 +299,15 @@ class MatchingTask(Task):
             if progress is not None:
                 progress(len(numbers))
         return [found[number] for number in range(len(pairs))]
+
+    @torch.no_grad()
+    def heads(self, pair: tuple[str, str]) -> list[TokenReading]:
+        """What each head reads in a pair; nothing of a network without `attention_maps`."""
+        sides = [
+            move_data_to_device(codec.pad([codec.encode_beginning(text)[0]]), self.device)
+            for codec, text in zip(self.codecs, pair, strict=True)
+        ]
+        return heads_of(self, self.codecs[0], *sides)
 
     def _matches(self, logits: Tensor, maps: list[DrawnMap], unread: int) -> list[Match]:
         """The answers to a pair, of its logits `(C,)`."""

@@ -1,15 +1,16 @@
-const views = { tokens: tokenView };
+const views = { tokens: tokenView, text: textView };
 
 function answerList(answers) {
   return element(
     "ol",
     answers.map((answer) => {
-      const line = element("li", quoted(answer.text || "(nothing)", "answer"));
+      const line = element("li");
       if (answer.probability !== null) {
         const bar = element("span", "", { className: "bar" });
         bar.style.setProperty("--share", String(answer.probability));
         line.append(bar, element("span", share(answer.probability), { className: "value" }));
       }
+      line.append(quoted(answer.text || "(nothing)", "answer"));
       if (answer.note) line.append(element("span", answer.note, { className: "value" }));
       return line;
     }),

@@ -48,7 +48,7 @@ function headPicker(view, heads, update) {
   const buttons = [];
   if (ofHeads) {
     const grid = element("div", "", { className: "heads" });
-    grid.style.gridTemplateColumns = `auto repeat(${view.heads}, minmax(0, 64px))`;
+    grid.style.gridTemplateColumns = `max-content repeat(${view.heads}, minmax(0, 64px))`;
     grid.append(element("span"));
     for (let head = 0; head < view.heads; head += 1) grid.append(element("span", String(head + 1), { className: "number" }));
     for (let layer = 0; layer < view.layers; layer += 1) {
@@ -156,9 +156,11 @@ function tokenView(view) {
   const said = element("div", "", { className: "said" });
   said.setAttribute("role", "status");
   const canvas = element("canvas");
-  const matrix = element("details", [element("summary", "all weights"), element("div", canvas, { className: "scroll" })]);
+  const summary = element("summary");
+  const matrix = element("details", [summary, element("div", canvas, { className: "scroll" })]);
   matrix.open = true;
-  box.append(picker, queries.box, keys.box, said, matrix);
+  const wordBox = element("div", [queries.box, keys.box, said], { className: "words" });
+  box.append(element("div", [picker, wordBox], { className: "beside" }), matrix);
 
   const row = (place) => weights.subarray(place * columns, (place + 1) * columns);
   const column = (place) => Float32Array.from({ length: rows }, (_, at) => weights[at * columns + place]);
@@ -210,7 +212,9 @@ function tokenView(view) {
     Object.assign(canvas.style, { width: `${across}px`, height: `${down}px` });
     context.scale(density, density);
     const small = element("canvas");
-    paint(small, weights, rows, columns, weights.reduce((one, other) => Math.max(one, other), 0));
+    const largest = weights.reduce((one, other) => Math.max(one, other), 0);
+    summary.textContent = `all weights, the largest is ${weight(largest)}`;
+    paint(small, weights, rows, columns, largest);
     context.imageSmoothingEnabled = false;
     context.drawImage(small, left, top, cell * columns, cell * rows);
     context.strokeStyle = style("--line");
