@@ -59,7 +59,7 @@ def test_candidates_hold_the_token_that_was_written(recurrent: Any) -> None:
 
 def test_candidates_end_with_an_unlikely_token() -> None:
     logits = torch.tensor([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0]])
-    (likely,) = candidates(logits, [0], "abcdefg")
+    (likely,) = candidates(logits, [0], "abcdefg".__getitem__)
     assert [one.text for one in likely] == ["g", "f", "e", "d", "a"]
     assert likely[0].probability == pytest.approx(float(logits.softmax(-1)[0, 6]))
 

@@ -341,3 +341,35 @@ class TestShown:
         recurrent = predictor_of(make_task(Counting(data), data))
         with pytest.raises(ValueError, match="has no attention"):
             TextGenerator.draw({"sums": recurrent}, "abc", tmp_path / "a.png")
+
+
+def test_it_shows_what_each_token_read_and_what_may_follow() -> None:
+    data = spec()
+    task = make_task(gpt(data), data, decoding=Greedy())
+    text = TEXT[: CONTEXT // 2]
+    found = predictor_of(task).explore(text)
+    (view,) = found.views
+    assert "".join(view.queries).startswith(text)
+    assert len(view.queries) == len(view.candidates) == CONTEXT
+    assert view.weights.shape[2:] == (CONTEXT, CONTEXT)
+    assert found.answers[0].text == "".join(view.queries)
+    likely = [one.text for one in view.candidates[len(text) - 1]]
+    assert likely[0] == view.queries[len(text)], "greedy search takes the likeliest"
+    assert [one.text for one in found.answers[1:]] == likely
+    for before, after in zip(view.candidates, view.queries[1:], strict=False):
+        assert after in [one.text for one in before]
+
+
+def test_of_a_long_text_it_shows_the_end() -> None:
+    data = spec()
+    found = predictor_of(make_task(gpt(data), data)).explore(TEXT[: 3 * CONTEXT])
+    assert "".join(found.views[0].queries) == TEXT[2 * CONTEXT : 3 * CONTEXT]
+    assert "the last" in found.notes[0]
+
+
+def test_a_model_without_attention_shows_what_may_follow() -> None:
+    data = spec()
+    found = predictor_of(make_task(Counting(data), data, decoding=Greedy())).explore(TEXT[:5])
+    assert not found.views
+    assert "no attention" in found.notes[0]
+    assert len(found.answers) == 6

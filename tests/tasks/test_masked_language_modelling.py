@@ -190,6 +190,13 @@ def test_a_run_fills_masks(tmp_path: Path) -> None:
     assert (blank[0].text, none[0].words) == ("", ())
     assert list(filler.remarks(none))
     assert long[0].unread > 0
+    found = filler.explore(texts[0])
+    (view,) = found.views
+    assert [row[0].text for row in view.candidates if row] == [one[0].token for one in answers[0].candidates]
+    masked = [token for token, row in zip(view.queries, view.candidates, strict=True) if row]
+    assert masked == ["<mask>"] * 2
+    assert view.weights.shape[2:] == (len(ids), len(ids))
+    assert found.answers[0].text == answers[0].text
     drawn = filler.plot("the [MASK] sat", tmp_path / "heads.png")
     assert drawn == [tmp_path / "heads.png"]
     assert drawn[0].stat().st_size > 1000

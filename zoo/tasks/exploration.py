@@ -4,7 +4,7 @@ Shapes: L layers, h heads, Q tokens that read, K tokens that are read.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -44,6 +44,7 @@ class TokenReading(NamedTuple):
         key_name: what the tokens that are read are, such as `source`.
         mechanism: its score and selection, see `mechanism`.
         candidates: of each query, what might have stood in its place, the likeliest first; or nothing.
+        candidates_name: what they are, to stand before the query.
     """
 
     name: str
@@ -54,6 +55,7 @@ class TokenReading(NamedTuple):
     key_name: str
     mechanism: str = ""
     candidates: Sequence[Sequence[Answer]] = ()
+    candidates_name: str = "candidates for"
 
 
 class Shading(NamedTuple):
@@ -106,20 +108,20 @@ def mechanism(model: nn.Module, *where: str) -> str:
     return "; ".join(pairs)
 
 
-def candidates(logits: Tensor, chosen: Sequence[int], names: Sequence[str]) -> list[list[Answer]]:
+def candidates(logits: Tensor, chosen: Sequence[int], name: Callable[[int], str]) -> list[list[Answer]]:
     """What might have stood in the place of each token, the likeliest first, the token itself among it.
 
     Args:
         logits: `(T, V)`.
         chosen: T ids.
-        names: V names of tokens.
+        name: of the token with an id.
     """
     probabilities = logits.float().softmax(-1)
     best = probabilities.topk(min(ANSWERS, probabilities.shape[-1])).indices.tolist()
     found = []
     for row, likeliest, token in zip(probabilities.cpu(), best, chosen, strict=True):
         kept = likeliest if token in likeliest else [*likeliest[:-1], token]
-        found.append([Answer(names[one], float(row[one])) for one in kept])
+        found.append([Answer(name(one), float(row[one])) for one in kept])
     return found
 
 

@@ -177,7 +177,7 @@ class WritingTask(Task, abstract=True):
     def _candidates(self, decoded: Any, ids: Sequence[int]) -> list[list[Answer]]:
         """What might have stood in the place of each token of a text, of one item's teacher-forced pass."""
         logits = self.network.logits(decoded.features[0])
-        return candidates(logits, ids, self.target_codec.tokens(range(self.target.size)))
+        return candidates(logits, ids, lambda one: self.target_codec.tokens([one])[0])
 
     def _search_of(self, split: str) -> Search:
         """Greedy search for validation, which must be cheap; the configured one for tests."""

@@ -86,6 +86,7 @@ def _tokens(view: TokenReading, notes: list[str]) -> dict[str, Any]:
         "keyName": view.key_name,
         "layers": layers,
         "heads": heads,
+        "candidatesName": view.candidates_name,
         "candidates": [[_answer(one) for one in row] for row in view.candidates[:queries]],
         **packed(view.weights[..., :queries, :keys]),
     }

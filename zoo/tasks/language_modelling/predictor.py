@@ -10,6 +10,7 @@ import torch
 from zoo.decoding import Greedy, Sample
 from zoo.decoding.sample import draw as draw_token
 from zoo.decoding.sample import filtered
+from zoo.tasks.exploration import Answer, Exploration
 from zoo.tasks.inputs import SENTENCES, check_whole_number, takes
 from zoo.tasks.predictor import Predictor, check_picture, draw
 
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 LENGTH = 200
 """Tokens of a continuation, where nothing else is asked for."""
+
+
+_CONTINUED = 20
+"""Tokens of a continuation that `explore` shows."""
 
 
 class Continuation(NamedTuple):
@@ -150,6 +155,29 @@ class TextGenerator(Predictor):
             if not whole.endswith("�"):  # a character of several bytes is not whole yet
                 yield whole[len(shown) :]
                 shown = whole
+
+    def explore(self, given: str) -> Exploration:
+        """A text with a short continuation, what each token read, and what might follow it.
+
+        Of a text that is longer than the model sees at once, its end.
+        """
+        (given,) = SENTENCES.checked([given], "given")
+        context, ids = self.task.network.context, self._ids(given)
+        read = ids[-context:] if context else ids
+        length = min(_CONTINUED, context - len(read)) if context else _CONTINUED
+        whole, answers, notes = list(read), [], []
+        if len(read) < len(ids):
+            notes.append(f"longer than the model sees at once: the last {len(read):,} tokens are shown")
+        with self.autocast():
+            if length:
+                found = self.task.continued(read, self._search(1, None, None, None, None), length)[0]
+                text = self.task.text_behind(ids, found.ids)
+                answers.append(Answer(given + text, note=f"log-probability {found.log_prob:.2f}"))
+                whole += [one for one in found.ids if one != self.task.end]
+            views, likely = self.task.readings(whole)
+        answers += [one._replace(note="as the next token") for one in likely[len(read) - 1]]
+        notes += [] if views else ["the model has no attention to show"]
+        return Exploration(answers, views, notes)
 
     @torch.no_grad()
     def score(self, texts: Sequence[str]) -> list[Score]:

@@ -17,6 +17,7 @@ from zoo.decoding import Hypothesis
 from zoo.kernels import linear_cross_entropy
 from zoo.metrics import Measure, Perplexity
 from zoo.networks.language_model import LanguageModel, Modelled, begun_anew
+from zoo.tasks.exploration import Answer, TokenReading, candidates, mechanism, self_readings
 from zoo.tasks.language_modelling.batch import TextBatch
 from zoo.tasks.language_modelling.predictor import TextGenerator
 from zoo.tasks.language_modelling.rules import absent_metrics, state_reads_the_text_in_order
@@ -226,6 +227,25 @@ class LanguageModelling(Task):
         for token in ids:
             state = self.network.step(torch.tensor([[token]], device=self.device), state).state
         return state
+
+    @torch.no_grad()
+    def readings(self, ids: Sequence[int]) -> tuple[list[TokenReading], list[list[Answer]]]:
+        """What each token of a text read, and what might follow it, the token that does among it.
+
+        Args:
+            ids: of the text, at most `context` of them.
+
+        Returns:
+            A view for each kind of attention, and the candidates behind each token.
+        """
+        tokens = torch.tensor([ids], device=self.device)
+        logits = self.network.output(self.network(tokens).hidden[0])
+        following = [*ids[1:], int(logits[-1].argmax())]
+        likely = candidates(logits, following, lambda one: self.codec.decode([one]))
+        find = getattr(self.network, "attention_maps", None)
+        shown = [self.codec.decode([one]) for one in ids]
+        views = [] if find is None else self_readings(find(tokens), shown, mechanism(self))
+        return [view._replace(candidates=likely, candidates_name="may follow") for view in views], likely
 
     def text_behind(self, before: Sequence[int], ids: Sequence[int]) -> str:
         """The text of `ids` where they stand behind others."""

@@ -9,6 +9,7 @@ from rich.table import Table
 from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
 from zoo.figures import head_grids, render
+from zoo.tasks.exploration import ANSWERS, Answer, Exploration, TokenReading, mechanism
 from zoo.tasks.inputs import SENTENCES, takes
 from zoo.tasks.masked_language_modelling.filling import Filled
 from zoo.tasks.predictor import check_picture
@@ -68,6 +69,26 @@ class MaskFiller(TextPredictor):
         for row in zip(*answer.candidates, strict=True):
             table.add_row(*(text for one in row for text in (one.token, f"{one.probability:.4f}")))
         return table
+
+    def explore(self, given: str) -> Exploration:
+        """The text with its masks filled, what each token read in all heads, and each mask's candidates."""
+        answers = self.predict([given], nbest=ANSWERS)[0]
+        shown = [
+            Answer(one.text, note=", ".join(f"{word.token} {word.probability:.3f}" for word in one.words))
+            for one in answers
+        ]
+        if is_blank(given):
+            return Exploration(shown, notes=["the text is empty"])
+        with self.autocast():
+            maps = self.task.attention_maps(given)
+        of_masks = iter(answers[0].candidates)
+        likely = [
+            [Answer(one.token, one.probability) for one in next(of_masks)[:ANSWERS]] if is_mask else []
+            for is_mask in self.task.masks(given)
+        ]
+        name, said = "self-attention", mechanism(self.task)
+        view = TokenReading(name, maps.weights, maps.queries, maps.keys, "text", "text", said, likely)
+        return Exploration(shown, [view], list(self.remarks(answers[:1])))
 
     @staticmethod
     def draw(predictors: "Mapping[str, MaskFiller]", text: str, path: str | Path) -> list[Path]:

@@ -213,6 +213,11 @@ class MaskedLanguageModelling(Task):
             answers.append(Filled(self.codec.decode(ids), chosen, candidates, text.unread))
         return answers
 
+    def masks(self, text: str) -> list[bool]:
+        """Of each token of a raw text that is read, whether it is a mask."""
+        read = read_masks(text, self.codec)
+        return [place in read.places for place in range(len(read.ids))]
+
     @torch.no_grad()
     def attention_maps(self, text: str) -> HeadMaps:
         """The weights of all heads of all layers in one raw text."""

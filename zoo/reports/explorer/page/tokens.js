@@ -186,7 +186,7 @@ function tokenView(view) {
     const likely = (asked && view.candidates[now.place]) || [];
     if (likely.length) {
       const list = element("ol", likely.map((one) => entry(one.text, one.probability, share(one.probability))), { className: "ranking" });
-      blocks.push(element("div", [element("p", ["candidates for ", word()]), list]));
+      blocks.push(element("div", [element("p", [`${view.candidatesName} `, word()]), list]));
     }
     said.replaceChildren(...blocks);
     mark();
