@@ -107,8 +107,8 @@ class Falling(LambdaLR, ABC):
         if total_steps <= warmup_steps and not timed:
             raise ValueError(
                 f"total_steps must exceed scheduler.warmup_steps={warmup_steps}, got {total_steps}:"
-                f" {self.end} ends at a known step; raise trainer.max_steps above it, lower scheduler.warmup_steps, or"
-                " give trainer.max_time alone"
+                f" {self.end} ends at a known step; raise trainer.max_steps above it, lower"
+                " scheduler.warmup_steps, or give trainer.max_time alone"
             )
         highest = max(1, warmup_steps)
         length = math.inf if timed else total_steps + 1 - highest
