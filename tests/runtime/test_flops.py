@@ -96,6 +96,19 @@ def test_a_recurrent_layer_of_a_gpu() -> None:
         assert count(inputs, stacked, 4, out_val=None) == passes * 2 * 3 * 7 * 64 * (6 + 16)
 
 
+def test_fused_attention_and_a_fused_linear_layer_of_a_cpu() -> None:
+    query, key, value = (torch.randn(2, 3, 8, SIZE, requires_grad=True) for _ in range(3))
+    products = 2 * 3 * 8 * 8 * SIZE  # in each of the two of the forward pass
+
+    def attend() -> Tensor:
+        return nn.functional.scaled_dot_product_attention(query, key, value).sum()
+
+    assert counted(attend) == 2 * products * (2 + 5), "the backward pass computes the weights again"
+    with flop_counter() as counter:
+        torch.ops.mkldnn._linear_pointwise(torch.randn(5, 7, 6), torch.randn(4, 6), None, "none", [], "")
+    assert counter.get_total_flops() == 2 * 5 * 7 * 6 * 4
+
+
 def test_a_recurrent_encoder_and_decoder() -> None:
     embedded = 8
     network = Seq2Seq(

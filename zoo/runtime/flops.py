@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 import torch
-from torch.utils.flop_counter import FlopCounterMode
+from torch.utils.flop_counter import FlopCounterMode, sdpa_backward_flop_count, sdpa_flop_count
 
 _PEAKS = {
     "B200": 2250,
@@ -45,7 +45,7 @@ def peak_of(card: str) -> float | None:
 
 
 def flop_counter() -> FlopCounterMode:
-    """Torch's counter of products, as a context, which counts torch's recurrent layers, too.
+    """Torch's counter of products, as a context, which also counts recurrent layers and a CPU's fused layers.
 
     A multiplication and an addition are two operations.
     """
@@ -55,6 +55,9 @@ def flop_counter() -> FlopCounterMode:
         aten._cudnn_rnn_backward: _recurrent(2, lambda arguments: arguments[1]),
         aten.mkldnn_rnn_layer: _recurrent(1, lambda arguments: arguments[1:5]),
         aten.mkldnn_rnn_layer_backward: _recurrent(2, lambda arguments: arguments[1:5]),
+        torch.ops.mkldnn._linear_pointwise: _linear,
+        aten._scaled_dot_product_flash_attention_for_cpu: _attention,
+        aten._scaled_dot_product_flash_attention_for_cpu_backward: _attention_backward,
     }
     return FlopCounterMode(display=False, custom_mapping=layers)
 
@@ -67,3 +70,15 @@ def _recurrent(passes: int, weights_of: Callable[[Any], Iterable[Shape]]) -> Cal
         return 2 * passes * prod(inputs[:-1]) * sum(map(prod, matrices))
 
     return count
+
+
+def _linear(inputs: Shape, weight: Shape, *_: Any, **__: Any) -> int:
+    return 2 * prod(inputs) * weight[0]
+
+
+def _attention(query: Shape, key: Shape, value: Shape, *_: Any, **__: Any) -> int:
+    return int(sdpa_flop_count(query, key, value))
+
+
+def _attention_backward(gradient: Shape, query: Shape, key: Shape, value: Shape, *_: Any, **__: Any) -> int:
+    return int(sdpa_backward_flop_count(gradient, query, key, value))

@@ -6,6 +6,7 @@ from zoo.training.callbacks.compiling import Compiling
 from zoo.training.callbacks.divergence import Diverged, DivergenceGuard
 from zoo.training.callbacks.last_checkpoint import LastCheckpoint
 from zoo.training.callbacks.memory_advice import MemoryAdvice
+from zoo.training.callbacks.network_summary import NetworkSummary
 from zoo.training.callbacks.one_batch import OneBatch
 from zoo.training.callbacks.progress import Progress
 from zoo.training.callbacks.random_state import RandomState
@@ -22,6 +23,7 @@ __all__ = [
     "ExponentialAveraging",
     "LastCheckpoint",
     "MemoryAdvice",
+    "NetworkSummary",
     "OneBatch",
     "Progress",
     "RandomState",
