@@ -1,5 +1,6 @@
 """The chunked cross-entropy is torch's, loss and gradients."""
 
+import math
 import os
 import subprocess
 import sys
@@ -16,12 +17,12 @@ SIZE, VOCABULARY, PADDING = 8, 31, 0
 
 
 def both(
-    count: int, *, bias: bool, smoothing: float, dtype: torch.dtype, mixed: bool = False
+    count: int, *, bias: bool, smoothing: float, dtype: torch.dtype, mixed: bool = False, scale: float = 1
 ) -> tuple[list[Tensor], list[Tensor]]:
     """Loss and gradients of ours and of its plain twin."""
     torch.manual_seed(0)
     output = nn.Linear(SIZE, VOCABULARY, bias=bias).to(dtype)
-    features, labels = torch.randn(2, count, SIZE, dtype=dtype), torch.randint(VOCABULARY, (2, count))
+    features, labels = scale * torch.randn(2, count, SIZE, dtype=dtype), torch.randint(VOCABULARY, (2, count))
     labels[1, count // 2 :] = PADDING
     results = []
     for own in (True, False):
@@ -75,12 +76,29 @@ def test_bfloat16_is_as_good_as_autocast() -> None:
         assert error < 2 * (plain - expected).norm() / expected.norm() + 1e-3
 
 
-def test_large_scores_do_not_overflow() -> None:
-    output = nn.Linear(2, 3, bias=False)
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("mixed", [True, False])
+def test_scores_whose_exponentials_overflow_or_vanish(smoothing: float, mixed: bool) -> None:
+    """Of some tokens only: scores grow with the features."""
+    dtype = torch.float32 if mixed else torch.float64
+    ours, theirs = both(600, bias=True, smoothing=smoothing, dtype=dtype, mixed=mixed, scale=500)
+    for actual, expected in zip(ours, theirs, strict=True):
+        error = (actual - expected).norm() / expected.norm()
+        assert error < (0.02 if mixed else 1e-12)
+
+
+def test_half_precision_keeps_the_small_gradients_of_certain_tokens() -> None:
+    """Where the label has probability 0.9999, whose difference from 1 bfloat16 cannot hold."""
+    output = nn.Linear(2, VOCABULARY, bias=False)
     with torch.no_grad():
-        output.weight.mul_(1e4)
-    loss = linear_cross_entropy(torch.randn(4, 2), output, torch.tensor([0, 1, 2, 0]), padding=9)
-    assert loss.isfinite()
+        output.weight.zero_()
+        output.weight[3, 0] = 12.75
+    features = torch.tensor([[1.0, 0.0]]).repeat(8, 1).requires_grad_()
+    with torch.autocast("cpu", torch.bfloat16):
+        linear_cross_entropy(features, output, torch.full((8,), 3), padding=0).backward()
+    missing = 30 / (30 + math.exp(12.75))
+    torch.testing.assert_close(output.weight.grad[3, 0].item(), -8 * missing, rtol=0.02, atol=0.0)
+    torch.testing.assert_close(features.grad[0, 0].item(), -12.75 * missing, rtol=0.02, atol=0.0)
 
 
 def test_without_gradients_it_is_torchs_own() -> None:

@@ -9,12 +9,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from zoo.kernels.cross_entropy_columns import Gradients, Output, add_tokens, smooth
 from zoo.kernels.onednn import linear
 from zoo.kernels.precision import at_least_float32, autocast_dtype
 from zoo.kernels.transforms import transformed
 
-_ROWS_ON_A_CPU = 256
-"""Tokens whose scores are stored at a time: with a vocabulary of 10,000 these fit into a core's cache."""
+_BYTES_ON_A_CPU = 1024
+"""Of a word's scores that are stored at a time, of 256 tokens in float32 and 512 in half precision."""
 
 _SCORES_ON_A_GPU = 2**27
 """Scores that are stored at a time, 256 MiB in half precision: large products keep a GPU busy."""
@@ -27,11 +28,12 @@ def linear_cross_entropy(
 
     The vocabulary takes half of a small translation model's time: scores are written, exponentiated and read
     again by the backward pass, which writes a gradient of the same size. Here loss and gradient are computed
-    together for some tokens at a time, on a CPU while their scores are in the cache. On a GPU one kernel
-    (`zoo.kernels.cross_entropy_rows`) overwrites scores with their gradient.
+    together for some tokens at a time, on a CPU while their scores are in the cache
+    (`zoo.kernels.cross_entropy_columns`). On a GPU one kernel (`zoo.kernels.cross_entropy_rows`) overwrites
+    scores with their gradient.
 
-    Beside the gradients of features and weights it stores the scores of 256 tokens in float32 on a CPU, and
-    at most 2^27 scores in the precision of the product on a GPU.
+    Beside the gradients of features and weights it stores scores in the precision of the product: on a CPU
+    those of 256 tokens in float32 or of 512 in half precision, on a GPU at most 2^27.
 
     Args:
         features: `(..., D)`; under autocast the products have its precision, all else is float32.
@@ -91,26 +93,30 @@ class _LinearCrossEntropy(torch.autograd.Function):
     ) -> Tensor:
         exact = at_least_float32(weight)
         matrix, kernel = weight.to(features.dtype), _kernel_for(features)
+        vector = None if bias is None else bias.to(matrix.dtype)
         loss = torch.zeros((), dtype=exact, device=features.device)
-        gradients = torch.empty_like(features), torch.zeros_like(weight, dtype=exact)
-        bias_gradient = None if bias is None else torch.zeros_like(bias, dtype=exact)
-        on_cpu = features.device.type == "cpu"
-        for rows in _pieces(len(features), _ROWS_ON_A_CPU if on_cpu else _SCORES_ON_A_GPU // len(weight)):
-            if kernel is not None:
-                slopes = functional.linear(features[rows], matrix, None if bias is None else bias.to(matrix))
+        gradients = Gradients(
+            torch.empty_like(features),
+            torch.zeros_like(weight, dtype=exact),
+            None if bias is None else torch.zeros_like(bias, dtype=exact),
+        )
+        if kernel is not None:
+            for rows in _pieces(len(features), _SCORES_ON_A_GPU // len(weight)):
+                slopes = functional.linear(features[rows], matrix, vector)
                 loss += kernel(slopes, labels[rows], padding=padding, smoothing=smoothing).sum()
-            else:
-                scores = linear(features[rows], matrix).to(exact)
-                if bias is not None:
-                    scores += bias
-                part, slopes = _loss_and_slopes(scores, labels[rows, None], smoothing)
-                loss += part
-            if bias_gradient is not None:
-                bias_gradient += slopes.sum(0, dtype=exact)
-            slopes = slopes.to(features.dtype)
-            gradients[0][rows] = linear(slopes, matrix.mT)
-            gradients[1].add_(_summed(slopes, features[rows]))
-        ctx.save_for_backward(*gradients, bias_gradient, features, weight, bias, labels)
+                if gradients.bias is not None:
+                    gradients.bias.add_(slopes.sum(0, dtype=exact))
+                gradients.features[rows] = linear(slopes, matrix.mT)
+                gradients.weight.add_(_summed(slopes, features[rows]))
+        else:
+            output = Output(matrix, matrix.t().contiguous(), None if vector is None else vector[:, None])
+            on_cpu = features.device.type == "cpu"
+            most = _BYTES_ON_A_CPU // features.dtype.itemsize if on_cpu else _SCORES_ON_A_GPU // len(weight)
+            for rows in _pieces(len(features), most):
+                loss += add_tokens(gradients, rows, features, output, labels, smoothing)
+            if smoothing:
+                loss += smooth(gradients, features, output, smoothing)
+        ctx.save_for_backward(*gradients, features, weight, bias, labels)
         ctx.padding, ctx.smoothing = padding, smoothing
         return loss
 
@@ -148,26 +154,9 @@ def _gradients(
 
 def _summed(slopes: Tensor, features: Tensor) -> Tensor:
     """`(V, D)`, the products of slopes `(N, V)` and features `(N, D)`, summed over N rows."""
-    if slopes.device.type == "cuda" and slopes.dtype.itemsize < 4:  # as precise as the sum of all pieces
+    if slopes.dtype.itemsize < 4:  # as precise as the sum of all pieces
         return torch.mm(slopes.mT, features, out_dtype=torch.float32)
     return linear(slopes.mT, features.mT)
-
-
-def _loss_and_slopes(scores: Tensor, labels: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
-    """The loss of rows `(N, V)` with labels `(N, 1)`, and its gradient, which overwrites the scores."""
-    scores -= scores.amax(-1, keepdim=True)
-    share = smoothing / scores.shape[1]
-    loss = -(1 - smoothing) * scores.gather(1, labels).sum()
-    if share:  # else two more passes over all scores, which change nothing
-        loss -= share * scores.sum()
-    probabilities = scores.exp_()
-    total = probabilities.sum(-1, keepdim=True)
-    loss += total.log().sum()
-    # d loss / d scores = softmax - (1 - s) onehot - s / V
-    slopes = probabilities.div_(total)
-    if share:
-        slopes.sub_(share)
-    return loss, slopes.scatter_add_(1, labels, torch.full_like(labels, smoothing - 1, dtype=scores.dtype))
 
 
 def _kernel_for(features: Tensor) -> Callable[..., Tensor] | None:
