@@ -13,6 +13,7 @@ import typer
 
 from zoo.cli import compare as cli_compare
 from zoo.cli import explore as cli_explore
+from zoo.cli import export as cli_export
 from zoo.cli import find_lr as cli_find_lr
 from zoo.cli import list_runs as cli_list_runs
 from zoo.cli import predict as cli_predict
@@ -45,6 +46,7 @@ for verb in (
 main.command("find-lr", cls=Verb)(cli_find_lr.find_lr)
 main.command("test", cls=Verb)(cli_runs.retest)
 main.command(cls=Verb)(cli_list_runs.runs)
+main.command(cls=Verb)(cli_export.export)
 main.command(cls=Verb)(cli_runs.clean)
 
 

@@ -16,8 +16,8 @@ Load = Callable[[str], Any]
 
 
 def is_run(argument: str) -> bool:
-    """True for what a command takes for a run: a folder, or a .ckpt file."""
-    return os.path.isdir(argument) or argument.endswith(".ckpt")
+    """True for what a command takes for a run: a folder, or a file of weights."""
+    return os.path.isdir(argument) or argument.endswith((".ckpt", ".safetensors"))
 
 
 def loader(*, device: str | None, precision: str) -> Load:

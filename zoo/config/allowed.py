@@ -46,17 +46,7 @@ def locate(target: object) -> type:
     Raises:
         NotAllowed: it names nothing, or something that a configuration may not build.
     """
-    packages = (*_PACKAGES, *plugins())
-    if not isinstance(target, str) or not _NAME.fullmatch(target):
-        raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(packages)}")
-    if (package := target.partition(".")[0]) not in packages:
-        if package in sys.stdlib_module_names:
-            raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(packages)}")
-        # Says nothing of the class: a run has several of a package, and one message is enough.
-        raise NotAllowed(
-            f"classes of {package!r} may not be built; targets begin with {', '.join(packages)};"
-            f" if {package} is a package of your own, name it: ZOO_PLUGINS={package}"
-        )
+    target, package = _permitted_name(target)
     if package in plugins():
         try:
             import_plugins()
@@ -87,6 +77,31 @@ def locate(target: object) -> type:
             f" {', '.join(FOREIGN)} and derived from {bases}"
         )
     return found
+
+
+def require_permitted_name(target: object) -> None:
+    """Refuses a `_target_` by its name alone; nothing is imported.
+
+    Raises:
+        NotAllowed: it is not of one of the packages whose classes may be built.
+    """
+    _permitted_name(target)
+
+
+def _permitted_name(target: object) -> tuple[str, str]:
+    """The name, and the package that it begins with."""
+    packages = (*_PACKAGES, *plugins())
+    if not isinstance(target, str) or not _NAME.fullmatch(target):
+        raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(packages)}")
+    if (package := target.partition(".")[0]) not in packages:
+        if package in sys.stdlib_module_names:
+            raise NotAllowed(f"{target!r} may not be built; targets begin with {', '.join(packages)}")
+        # Says nothing of the class: a run has several of a package, and one message is enough.
+        raise NotAllowed(
+            f"classes of {package!r} may not be built; targets begin with {', '.join(packages)};"
+            f" if {package} is a package of your own, name it: ZOO_PLUGINS={package}"
+        )
+    return target, package
 
 
 def permitted(kind: type) -> bool:

@@ -6,16 +6,18 @@ from typing import Any
 from zoo.config.check import misfits
 from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError
+from zoo.inference.skeleton import enormous, require_fit, strangers
 from zoo.tasks.predictor import Predictor
 from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint
+from zoo.training.exported import WEIGHTS
 
 
 def load(run: str | Path, *, device: str | None = None, precision: str = "32-true") -> Any:
     """Loads a trained model.
 
     Args:
-        run: a run's folder, for its best checkpoint, or a checkpoint file.
+        run: a run's folder, for its best checkpoint, a folder that `zoo export` wrote, or a checkpoint file.
         device: such as `cpu` or `cuda:1`; None for the GPU where there is one.
         precision: `32-true`, or `bf16-mixed` for matrix products in bfloat16.
 
@@ -51,8 +53,12 @@ def trained_task(checkpoint: Checkpoint) -> Task:
         CheckpointError: the weights do not fit the model that the configuration describes.
     """
     try:
-        if problems := list(misfits(checkpoint.config)):
+        exported = checkpoint.path.name == WEIGHTS
+        problems = list(strangers(checkpoint.config)) if exported else []
+        problems += enormous(checkpoint.config.get("model"), "model")
+        if problems := [*problems, *misfits(checkpoint.config)]:
             raise ConfigError(problems)
+        require_fit(checkpoint)
         network = instantiate(checkpoint.config["model"], "model")(spec=checkpoint.spec)
         task = instantiate(checkpoint.config["task"], "task")(network=network, spec=checkpoint.spec)
         if not isinstance(task, Task):

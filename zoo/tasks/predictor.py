@@ -19,6 +19,7 @@ from zoo.runtime.half_precision import usable_precision
 from zoo.tasks.exploration import ANSWERS, Answer, Exploration
 from zoo.tasks.inputs import Inputs
 from zoo.training.checkpoint import Checkpoint
+from zoo.training.exported import WEIGHTS
 
 if TYPE_CHECKING:
     from zoo.tasks.task import Task
@@ -134,6 +135,8 @@ def search_for(configured: Callable[..., list[list[Hypothesis]]], nbest: int) ->
 def run_name(checkpoint: Path) -> str:
     """A run's name: that of its folder, or of the checkpoint file where it lies elsewhere."""
     folder = checkpoint.resolve().parent
+    if checkpoint.name == WEIGHTS:
+        return folder.name
     return folder.parent.name if folder.name == "checkpoints" else checkpoint.stem
 
 

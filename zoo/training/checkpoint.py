@@ -22,8 +22,9 @@ from torch import Tensor
 from zoo.core.aliases import with_current_names
 from zoo.core.reading import Unreadable, require_regular
 from zoo.core.spec import DataSpec
-from zoo.training.checkpoint_content import damage, require_usable
+from zoo.training.checkpoint_content import damage, finite_weights, require_usable, step_of
 from zoo.training.checkpoint_io import AtomicIO
+from zoo.training.exported import ABOUT, WEIGHTS, is_export, read_export
 from zoo.training.progress import require_progress
 
 FORMAT = 1
@@ -42,7 +43,7 @@ class Checkpoint:
     """A checkpoint that has been read.
 
     Attributes:
-        path: the file.
+        path: the file with the weights.
         config: the run's resolved configuration.
         spec: the data that the model was trained on.
         state_dict: the task's weights, on the CPU.
@@ -97,14 +98,15 @@ def contents(
     """
     return {
         "format": FORMAT,
-        "version": _own_version(),
+        "version": own_version(),
         "config": dict(config),
         "spec": spec.to_dict(),
         "metrics": {name: float(value) for name, value in (metrics or {}).items() if name.startswith("val/")},
     }
 
 
-def _own_version() -> str:
+def own_version() -> str:
+    """The version of this package."""
     try:
         return version("attention-zoo")
     except PackageNotFoundError:
@@ -112,7 +114,7 @@ def _own_version() -> str:
 
 
 def find_checkpoint(run: str | Path) -> Path:
-    """The path of a checkpoint file, or of the best checkpoint in a run's folder.
+    """The path of a checkpoint file, of the best checkpoint in a run's folder, or of an export's weights.
 
     Raises:
         CheckpointError: there is none; the message says what is there.
@@ -121,8 +123,14 @@ def find_checkpoint(run: str | Path) -> Path:
     if path.is_dir():
         if (path / BEST).exists():
             return path / BEST
+        if is_export(path):
+            return path / WEIGHTS
         others = sorted(str(file.relative_to(path)) for file in path.rglob("*.ckpt"))
-        found = f"it has {', '.join(others)}: name the file to use it" if others else "it has none at all"
+        found = (
+            f"it has {', '.join(others)}: name the file to use it"
+            if others
+            else f"it has none at all, and no {ABOUT}, which an exported model has"
+        )
         raise CheckpointError(f"{path} has no {BEST.as_posix()}; {found}")
     if not path.exists():
         raise CheckpointError(f"{path} does not exist{nearest(path)}")
@@ -143,13 +151,15 @@ def nearest(path: Path) -> str:
 
 
 def read_checkpoint(run: str | Path) -> Checkpoint:
-    """Reads a checkpoint file, or the best checkpoint of a run's folder, without running code from it.
+    """Reads a checkpoint file, the best checkpoint of a run's folder, or an export, and runs no code from it.
 
     Raises:
         CheckpointError: it is missing or damaged, holds more than tensors and plain containers, was not
             written by this project, has another format, or has weights that are not finite.
     """
     path = find_checkpoint(run)
+    if path.suffix == Path(WEIGHTS).suffix:
+        return _of_export(path)
     return _parsed(path, _load(path))
 
 
@@ -175,7 +185,7 @@ def _parsed(path: Path, loaded: Any) -> Checkpoint:
     if described["format"] != FORMAT:
         raise CheckpointError(
             f"{path} has checkpoint format {described['format']} (of version {described.get('version')}); "
-            f"this version ({_own_version()}) reads format {FORMAT}"
+            f"this version ({own_version()}) reads format {FORMAT}"
         )
     try:
         spec = DataSpec.from_dict(described["spec"])
@@ -183,14 +193,22 @@ def _parsed(path: Path, loaded: Any) -> Checkpoint:
             path=path,
             config=with_current_names(dict(described["config"])),
             spec=spec,
-            state_dict=_finite(loaded["state_dict"]),
-            step=_step(loaded["global_step"]),
+            state_dict=finite_weights(loaded["state_dict"]),
+            step=step_of(loaded["global_step"]),
             metrics={name: float(value) for name, value in described["metrics"].items()},
             monitor=_monitor(loaded.get("callbacks", {})),
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         reason = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise CheckpointError(f"{path} is damaged: {reason}") from error
+
+
+def _of_export(path: Path) -> Checkpoint:
+    try:
+        found = read_export(path.parent)
+    except ValueError as error:
+        raise CheckpointError(str(error)) from error
+    return Checkpoint(path=path, **{**found._asdict(), "config": with_current_names(found.config)})
 
 
 def strip_optimizer(path: Path) -> None:
@@ -202,28 +220,6 @@ def strip_optimizer(path: Path) -> None:
         for weights in ("kept", "moving"):  # of which the averages of `Averaging` are made
             state.pop(weights, None)
     AtomicIO().save_checkpoint(loaded, path)
-
-
-def _step(value: Any) -> int:
-    if type(value) is not int or value < 0:
-        raise ValueError(f"global_step must be a whole number from 0 on, got {value!r}")
-    return value
-
-
-def _finite(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    wrong = [name for name, weight in weights.items() if not isinstance(name, str) or not _is_weight(weight)]
-    if wrong:
-        raise ValueError(f"weights are tensors of floating-point numbers with names, not {wrong[0]!r}")
-    broken = [name for name, weight in weights.items() if not weight.isfinite().all()]
-    if broken:
-        raise ValueError(f"weights are not finite: {', '.join(broken)}")
-    return dict(weights)
-
-
-def _is_weight(weight: Any) -> bool:
-    """Whether it is a tensor of floating-point numbers, or of counts."""
-    usual = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64)
-    return isinstance(weight, Tensor) and weight.dtype in usual
 
 
 def _check_archive(path: Path) -> None:

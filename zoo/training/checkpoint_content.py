@@ -1,9 +1,11 @@
 """What a checkpoint file may hold: ordinary tensors, stored as torch writes them."""
 
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import torch
 from torch import Tensor, strided
 
 from zoo.core.reading import leaves
@@ -49,3 +51,35 @@ def _unusable(tensor: Tensor) -> str | None:
         return "has complex numbers"
     size, held = tensor.numel() * tensor.element_size(), tensor.untyped_storage().nbytes()
     return f"claims {size:,} bytes where the file holds {held:,}" if size > held else None
+
+
+def step_of(value: Any) -> int:
+    """The training step that a file says.
+
+    Raises:
+        ValueError: it is no such number.
+    """
+    if type(value) is not int or value < 0:
+        raise ValueError(f"global_step must be a whole number from 0 on, got {value!r}")
+    return value
+
+
+def finite_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The weights that a file holds.
+
+    Raises:
+        ValueError: one is no tensor of floating-point numbers or counts, or is not finite.
+    """
+    wrong = [name for name, weight in weights.items() if not isinstance(name, str) or not _is_weight(weight)]
+    if wrong:
+        raise ValueError(f"weights are tensors of floating-point numbers with names, not {wrong[0]!r}")
+    broken = [name for name, weight in weights.items() if not weight.isfinite().all()]
+    if broken:
+        raise ValueError(f"weights are not finite: {', '.join(broken)}")
+    return dict(weights)
+
+
+def _is_weight(weight: Any) -> bool:
+    """Whether it is a tensor of floating-point numbers, or of counts."""
+    usual = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64)
+    return isinstance(weight, Tensor) and weight.dtype in usual
