@@ -5,14 +5,23 @@ from typing import Any
 
 import pytest
 import torch
-from small_run import make_matcher, make_run, transformer
+from small_run import draw_picture, make_captioner, make_matcher, make_recogniser, make_run, transformer
 from text_classifiers import flat, hierarchical, make_task
 from torch import nn
 
 import zoo
 from zoo.networks.pooling import Mean
 from zoo.tasks.classification.predictor import Classifier
-from zoo.tasks.exploration import Exploration, Shading, candidates, heads_of, mechanism
+from zoo.tasks.exploration import (
+    Exploration,
+    Glimpses,
+    PictureReading,
+    Shading,
+    TokenReading,
+    candidates,
+    heads_of,
+    mechanism,
+)
 from zoo.tasks.inputs import SENTENCES, takes
 from zoo.tasks.predictor import Predictor
 
@@ -20,7 +29,7 @@ from zoo.tasks.predictor import Predictor
 def check(exploration: Exploration) -> None:
     """Refuses readings whose labels or weights do not fit."""
     for view in exploration.views:
-        if isinstance(view, Shading):
+        if not isinstance(view, TokenReading):
             continue
         assert view.weights.shape[2:] == (len(view.queries), len(view.keys)), view.name
         assert view.weights.min() >= 0
@@ -169,3 +178,29 @@ class SimpleModel(nn.Module):
     def __init__(self, network: nn.Module) -> None:
         super().__init__()
         self.network = network
+
+
+def test_a_recogniser_shows_its_glimpses(tmp_path: Path) -> None:
+    predictor, picture = zoo.load(make_recogniser(tmp_path / "run")), draw_picture(tmp_path / "a.png")
+    found = predictor.explore(picture)
+    (view,) = found.views
+    assert isinstance(view, Glimpses)
+    assert view.mechanism == "learned policy"
+    assert view.image.shape == (1, 12, 16)
+    assert len(view.locations) == len(view.glimpses) > 1
+    assert [one.text for one in found.answers] == [one.label for one in predictor.predict([picture], 5)[0]]
+    again = predictor.explore(picture).views[0]
+    assert torch.equal(again.locations, view.locations)
+
+
+def test_a_captioner_shows_where_each_word_looked(tmp_path: Path) -> None:
+    predictor = zoo.load(make_captioner(tmp_path / "run"))
+    picture = draw_picture(tmp_path / "a.png", mode="RGB")
+    found = predictor.explore(picture)
+    (view,) = found.views
+    assert isinstance(view, PictureReading)
+    assert len(view.words) == len(view.weights) == len(view.candidates)
+    assert view.weights.flatten(1).sum(1) == pytest.approx(1, abs=1e-5)
+    for word, likely in zip(view.words, view.candidates, strict=True):
+        assert word in [one.text for one in likely]
+    assert found.answers[0].text == predictor(picture)

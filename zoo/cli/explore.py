@@ -40,6 +40,7 @@ def explore(
     with clear_errors():
         from zoo.core.files import write_where_asked
         from zoo.reports.explorer.page import page
+        from zoo.tasks.inputs import PICTURES
 
         if not html.absolute().parent.is_dir():  # before the long work
             raise ValueError(f"cannot write {html}: the folder {html.parent} does not exist")
@@ -48,9 +49,11 @@ def explore(
         predictors = require_inputs(
             runs, load(runs[0]).inputs(), lambda predictor: asks_for(predictor.inputs(), given[0]), load
         )
+        is_picture = load(runs[0]).inputs() == PICTURES
         one: Any = tuple(given) if len(given) > 1 else given[0]
         explorations = {name: predictor.explore(one) for name, predictor in predictors.items()}
-        write_where_asked(html, page("\n".join(given), explorations).encode())
+        said = [Path(text).name if is_picture else text for text in given]
+        write_where_asked(html, page("\n".join(said), explorations).encode())
         print(f"wrote {html}", file=sys.stderr)
 
 

@@ -72,7 +72,45 @@ class Shading(NamedTuple):
     mechanism: str = ""
 
 
-View = TokenReading | Shading
+class PictureReading(NamedTuple):
+    """What words read of a picture.
+
+    Attributes:
+        name: of the attention.
+        image: `(C, H, W)` in [0, 1], grey or red, green and blue.
+        weights: `(T, h, w)` on the CPU, in [0, 1]: a grid over the whole image, cells of any shape.
+        words: T of them.
+        mechanism: see `TokenReading`.
+        candidates: likewise, of each word.
+    """
+
+    name: str
+    image: Tensor
+    weights: Tensor
+    words: Sequence[str]
+    mechanism: str = ""
+    candidates: Sequence[Sequence[Answer]] = ()
+
+
+class Glimpses(NamedTuple):
+    """Where an agent looked in T steps, at k scales, and what it saw there.
+
+    Attributes:
+        name: of the path.
+        image: `(C, H, W)` in [0, 1], grey or red, green and blue.
+        locations: `(T, 2)`, (x, y) in [-1, 1], the image's outer edges.
+        glimpses: `(T, k, C, g, g)` in [0, 1].
+        mechanism: how it chose, in words.
+    """
+
+    name: str
+    image: Tensor
+    locations: Tensor
+    glimpses: Tensor
+    mechanism: str = ""
+
+
+View = TokenReading | Shading | PictureReading | Glimpses
 """One thing to see."""
 
 
@@ -101,7 +139,7 @@ def mechanism(model: nn.Module, *where: str) -> str:
         Each pair once, such as `score additive, selection soft`; nothing where there is no attention.
     """
     pairs = {
-        f"score {_words(part.score)}, selection {_words(part.selection)}": None
+        f"score {words_of(part.score)}, selection {words_of(part.selection)}": None
         for name, part in model.named_modules()
         if isinstance(part, Attention) and all(one in name for one in where)
     }
@@ -173,5 +211,6 @@ def self_readings(
     ]
 
 
-def _words(part: nn.Module) -> str:
+def words_of(part: nn.Module) -> str:
+    """The name of a part's class in words, such as `scaled dot`."""
     return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", type(part).__name__).lower()

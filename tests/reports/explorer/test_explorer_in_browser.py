@@ -9,7 +9,7 @@ from headless import in_browser, open_page
 
 from zoo.figures import ShadedSentence, ShadedText
 from zoo.reports.explorer.page import page
-from zoo.tasks.exploration import Answer, Exploration, Shading, TokenReading
+from zoo.tasks.exploration import Answer, Exploration, Glimpses, PictureReading, Shading, TokenReading
 
 pytestmark = in_browser
 HELPERS = """
@@ -209,3 +209,67 @@ def test_documents_have_shaded_words_and_bars(tmp_path: Path) -> None:
     assert found["text"] == ["Not much.", "<b>Very good"]
     assert found["bold"] == 0
     assert found["plain"] == "a in a sentence of weight 0.50"
+
+
+def test_a_caption_word_by_word(tmp_path: Path) -> None:
+    weights = torch.tensor([[[0.7, 0.1, 0.1], [0.1, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 0.2, 0.8]]])
+    likely = [[Answer("red", 0.5)], [Answer("dog", 0.25)]]
+    view = PictureReading("attention", torch.rand(3, 20, 30), weights, ["red", "dog"], "score dot", likely)
+    found = visit(
+        tmp_path,
+        """
+        await pause();
+        const words = all(".token"), frame = all(".frame")[0], slider = all("input[type=range]")[0];
+        const cover = () => [...all(".photo canvas")[0].getContext("2d").getImageData(0, 0, 3, 2).data]
+          .filter((_, place) => place % 4 === 3);
+        const state = () => [all(".said")[0].textContent, frame.style.left, frame.style.top, slider.value];
+        found.first = state(); found.covered = cover();
+        over(words[1]); found.second = state();
+        words[1].dispatchEvent(new MouseEvent("mouseleave")); leave(words[1]); found.back = state();
+        slider.value = "2"; slider.dispatchEvent(new Event("input")); found.slid = state();
+        const photo = all(".photo")[0], area = photo.getBoundingClientRect();
+        const at = { clientX: area.left + 2, clientY: area.top + 2 };
+        photo.dispatchEvent(new MouseEvent("mousemove", at));
+        found.looked = [...words].map(dark); found.image = all("img")[0].naturalWidth;
+        """,
+        run=Exploration([Answer("red dog")], [view]),
+    )
+    assert "red read most, 0.70" in found["first"][0]
+    assert "red0.500" in found["first"][0]
+    assert found["first"][1:] == ["0%", "0%", "1"]
+    assert found["covered"][0] == 0, "the most read is not covered"
+    assert min(found["covered"][1:]) > 100
+    assert "dog read most, 0.80" in found["second"][0]
+    assert found["second"][2:] == ["50%", "2"]
+    assert found["second"][1].startswith("66.6")
+    assert found["back"] == found["first"]
+    assert found["slid"] == found["second"]
+    assert found["looked"] == [True, False]
+    assert found["image"] == 30
+
+
+def test_glimpses_are_a_path_with_a_slider(tmp_path: Path) -> None:
+    locations = torch.tensor([[0.0, 0.0], [0.5, -0.5], [-1.0, 1.0]])
+    view = Glimpses("glimpses", torch.rand(1, 12, 16), locations, torch.rand(3, 2, 1, 4, 4), "learned policy")
+    found = visit(
+        tmp_path,
+        """
+        await pause();
+        const count = (what) => all(`svg ${what}`).length;
+        const state = () => [count("circle"), count("line"), count("rect"), all(".said")[0].textContent];
+        const slider = all("input[type=range]")[0];
+        found.last = state(); found.seen = all(".seen img").map((one) => one.naturalWidth);
+        slider.value = "1"; slider.dispatchEvent(new Event("input")); found.first = state();
+        found.box = ["x", "y", "width", "height"].map((name) => all("svg rect")[0].getAttribute(name));
+        const place = (item) => item.getBoundingClientRect();
+        const [centre, picture] = [place(all("svg circle")[0]), place(all(".photo img")[0])];
+        found.off = [centre.left + centre.width / 2 - picture.left - picture.width / 2,
+          centre.top + centre.height / 2 - picture.top - picture.height / 2];
+        """,
+        run=Exploration([Answer("3", 0.9)], [view]),
+    )
+    assert found["last"] == [3, 2, 4, "looked at 0.0, 12.0 of 16 × 12 pixels"]
+    assert found["seen"] == [4, 4]
+    assert found["first"] == [1, 0, 2, "looked at 8.0, 6.0 of 16 × 12 pixels"]
+    assert found["box"] == ["6", "4", "4", "4"]
+    assert found["off"] == pytest.approx([0, 0], abs=1), "the path lies on the picture"

@@ -1,17 +1,32 @@
 """What the page of `zoo explore` shows, as plain containers."""
 
 import base64
+import io
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import torch
+from matplotlib.colors import to_hex
+from PIL import Image
 from torch import Tensor
 
-from zoo.tasks.exploration import Answer, Exploration, Shading, TokenReading, View
+from zoo.figures.glimpse_boxes import boxes, places, step_colours
+from zoo.figures.pixels import channels_last
+from zoo.tasks.exploration import (
+    Answer,
+    Exploration,
+    Glimpses,
+    PictureReading,
+    Shading,
+    TokenReading,
+    View,
+)
 
 MOST_WEIGHTS = 2**21
 """Weights of one kind of attention that a page holds; each takes a byte."""
+
+_EXACT = 128 * 128  # pixels of an image that is kept to the last bit
 
 
 def page_data(given: str, explorations: Mapping[str, Exploration]) -> dict[str, Any]:
@@ -47,7 +62,56 @@ def _answer(answer: Answer) -> dict[str, Any]:
 
 
 def _view(view: View, notes: list[str]) -> dict[str, Any]:
-    return _text(view) if isinstance(view, Shading) else _tokens(view, notes)
+    match view:
+        case TokenReading():
+            return _tokens(view, notes)
+        case Shading():
+            return _text(view)
+        case PictureReading():
+            return _picture(view)
+        case Glimpses():
+            return _glimpses(view)
+
+
+def _picture(view: PictureReading) -> dict[str, Any]:
+    _, rows, columns = view.weights.shape
+    return {
+        "kind": "picture",
+        "name": view.name,
+        "mechanism": view.mechanism,
+        "image": image(view.image),
+        "words": list(view.words),
+        "rows": rows,
+        "columns": columns,
+        "sampled": bool(torch.isin(view.weights, torch.tensor([0.0, 1.0])).all()),
+        "candidates": [[_answer(one) for one in row] for row in view.candidates],
+        **packed(view.weights),
+    }
+
+
+def _glimpses(view: Glimpses) -> dict[str, Any]:
+    _, height, width = view.image.shape
+    steps, scales, _, size, _ = view.glimpses.shape
+    return {
+        "kind": "glimpses",
+        "name": view.name,
+        "mechanism": view.mechanism,
+        "image": image(view.image),
+        "places": places(view.locations, height, width).round(3).tolist(),
+        "boxes": boxes(view.locations, height, width, size=size, scales=scales).tolist(),
+        "colours": [to_hex(one) for one in step_colours(steps)],
+        "glimpses": [[image(one)["uri"] for one in step] for step in view.glimpses],
+    }
+
+
+def image(pixels: Tensor) -> dict[str, Any]:
+    """An image `(C, H, W)` in [0, 1] as a data URI, with its size: small ones exact, photos as JPEG."""
+    levels = (channels_last(pixels.float().cpu().numpy()) * 255).round().astype(np.uint8)
+    kind = "PNG" if levels.shape[0] * levels.shape[1] <= _EXACT else "JPEG"
+    file = io.BytesIO()
+    Image.fromarray(levels).save(file, kind, quality=90)
+    uri = f"data:image/{kind.lower()};base64,{base64.b64encode(file.getvalue()).decode('ascii')}"
+    return {"uri": uri, "width": levels.shape[1], "height": levels.shape[0]}
 
 
 def _text(view: Shading) -> dict[str, Any]:

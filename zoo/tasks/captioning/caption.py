@@ -1,5 +1,6 @@
 """The answer of the task."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor
@@ -17,6 +18,7 @@ class Caption(NamedTuple):
         tokens: T tokens, `</s>` last where it is finished.
         weights: `(T, h, w)` attention weights on the CPU, map t of the step that wrote token t; None without
             attention.
+        ids: those of `tokens`.
     """
 
     text: str
@@ -24,6 +26,7 @@ class Caption(NamedTuple):
     finished: bool
     tokens: list[str]
     weights: Tensor | None
+    ids: Sequence[int] = ()
 
     def __repr__(self) -> str:
         return short_repr(self)

@@ -10,6 +10,7 @@ from torch import Tensor
 from zoo.core.image import as_float, read_for_drawing
 from zoo.figures import caption_sheet, captioned
 from zoo.tasks.captioning.caption import Caption
+from zoo.tasks.exploration import ANSWERS, Answer, Exploration, PictureReading, mechanism
 from zoo.tasks.picture_predictor import PicturePredictor
 from zoo.tasks.predictor import draw, search_for
 
@@ -48,6 +49,20 @@ class Captioner(PicturePredictor):
                 yield "cut off at the length limit"
             elif not answer.text:
                 yield "says nothing"
+
+    def explore(self, given: str | Path) -> Exploration:
+        """The best captions, where each word of the best one looked, and what might have stood there."""
+        answers = self.predict([given], nbest=ANSWERS)[0]
+        shown = [Answer(one.text, note=f"score {one.score:.3f}") for one in answers]
+        best, notes = answers[0], list(self.remarks(answers[:1]))
+        if best.weights is None:
+            return Exploration(shown, notes=[*notes, "the model has no attention to show"])
+        with self.autocast():
+            likely = self.task.candidates(as_float(self.read([given])), best)
+        image = as_float(read_for_drawing(given, self.checkpoint.spec.image()))
+        said = mechanism(self.task)
+        view = PictureReading("attention to the picture", image, best.weights, best.tokens, said, likely)
+        return Exploration(shown, [view], notes)
 
     @staticmethod
     def draw(

@@ -5,13 +5,14 @@ from itertools import chain
 from typing import Any, ClassVar, Protocol, cast
 
 import torch
+from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
 from zoo.attention import doubly_stochastic_penalty
-from zoo.core.batch import TrueCaptions, decoder_pair
+from zoo.core.batch import Padded, TrueCaptions, decoder_pair
 from zoo.core.spec import DataSpec
 from zoo.decoding import Hypothesis
 from zoo.decoding.tree import map_tensors
@@ -37,6 +38,7 @@ from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.tasks.captioning.caption import Caption
 from zoo.tasks.captioning.predictor import Captioner
 from zoo.tasks.captioning.rules import absent_metrics, words_that_point_are_whole
+from zoo.tasks.exploration import Answer
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores
 from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask, per_token
@@ -294,11 +296,21 @@ class CaptioningTask(WritingTask):
                     finished=hypothesis.finished,
                     tokens=self.target_codec.tokens(hypothesis.ids),
                     weights=_maps(hypothesis, grid),
+                    ids=hypothesis.ids,
                 )
                 for hypothesis in hypotheses
             ]
             for hypotheses in found
         ]
+
+    @torch.no_grad()
+    def candidates(self, images: Tensor, caption: Caption) -> list[list[Answer]]:
+        """What might have stood in the place of each token of a caption of one image, see `caption`."""
+        grid = self.network.annotate(images.to(self.device))
+        read = [self.target.bos, *caption.ids[:-1]]
+        inputs: Padded = move_data_to_device(self.target_codec.pad([read]), self.device)
+        with keyed(torch.zeros(1, dtype=torch.int64, device=grid.device)):
+            return self._candidates(self.network.decode(self.network.encode(grid), inputs), caption.ids)
 
 
 def _maps(hypothesis: Hypothesis, grid: Tensor) -> Tensor | None:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from zoo.core.image import as_float
 from zoo.figures import glimpse_sheet
+from zoo.tasks.exploration import ANSWERS, Answer, Exploration, Glimpses, words_of
 from zoo.tasks.inputs import PICTURES
 from zoo.tasks.picture_predictor import PicturePredictor
 from zoo.tasks.predictor import check_picture, draw, same_places
@@ -55,6 +56,17 @@ class Recogniser(PicturePredictor):
     def columns(self, answer: Recognition, nbest: int) -> list[str]:
         """The class and its probability."""
         return [answer.label, f"{answer.probability:.4f}"]
+
+    def explore(self, given: str | Path) -> Exploration:
+        """The likeliest classes, and the path of glimpses."""
+        answers = self.predict([given], nbest=ANSWERS)[0]
+        shown = [Answer(one.label, one.probability) for one in answers]
+        if self.task.policy is None:
+            return Exploration(shown, notes=["the model sees the whole image, without glimpses"])
+        with torch.no_grad(), self.autocast(), same_places(1, self.task.device):
+            (path,) = self.task.paths(as_float(self.read([given])))
+        view = Glimpses("glimpses", path.image, path.locations, path.glimpses, words_of(self.task.policy))
+        return Exploration(shown, [view])
 
     @staticmethod
     def draw(

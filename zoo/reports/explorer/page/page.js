@@ -1,4 +1,4 @@
-const views = { tokens: tokenView, text: textView };
+const views = { tokens: tokenView, text: textView, picture: pictureView, glimpses: glimpseView };
 
 function answerList(answers) {
   return element(

@@ -123,7 +123,8 @@ function tokenView(view) {
     key: `${view.keyName}\u0000${view.keys.join("\u0000")}`,
   };
   let weights = heads.matrix();
-  let kept = { side: "query", place: 0 };
+  const first = view.candidates.findIndex((likely) => likely.length);
+  let kept = { side: "query", place: Math.max(0, first) };
   let now = kept;
   const self = { view, follow };
   followers.push(self);
