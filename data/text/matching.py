@@ -21,6 +21,8 @@ from zoo.core.spec import DataSpec, FieldSpec, OverlapSpec
 from zoo.tasks.matching.batch import MatchingBatch
 
 if TYPE_CHECKING:
+    from datasets import Dataset as Table
+
     from data.text.preparation import Prepared
 
 
@@ -111,6 +113,19 @@ class MatchingData(VectorTextData):
             loss_weight=rows.loss_weight,
         )
 
+    def setup(self, stage: str | None = None) -> None:
+        """See `TextData`.
+
+        Raises:
+            ValueError: see there; or answers of val or of a test split are such that no metric can rank them.
+        """
+        known = self._spec is not None
+        super().setup(stage)
+        if not known:
+            for split, table in self._prepare().splits.items():
+                if split != "train":
+                    _require_differences(f"{self.corpus.name}, split {split}", table, self.spec)
+
     def _check_columns(self, corpus: Corpus) -> None:
         super()._check_columns(corpus)
         kinds = {"label": Label, "degree": Degree}
@@ -143,6 +158,29 @@ class MatchingData(VectorTextData):
         }
         mean = degrees["train"].mean()
         return {split: {"mean_mse": float(((degrees[split] - mean) ** 2).mean())} for split in tests}
+
+
+def _require_differences(where: str, table: Table, spec: DataSpec) -> None:
+    """Refuses pairs in groups of which none is right, and degrees that are all the same.
+
+    Args:
+        where: corpus and split, for messages.
+        table: the pairs.
+        spec: describes them.
+
+    Raises:
+        ValueError: says what is missing.
+    """
+    answers = table.data.column("degree" if "degree" in spec.fields else "label_ids").unique().to_pylist()
+    if "degree" in spec.fields and len(answers) == 1:
+        raise ValueError(f"{where}: all pairs have the degree {answers[0]:g}, so nothing correlates with it")
+    if "group" in table.column_names and "label" in spec.fields:
+        classes = spec.label().classes
+        if len(classes) - 1 not in answers:
+            raise ValueError(
+                f"{where}: no pair has the label {classes[-1]!r}, which is the right one, so there is nothing"
+                " to rank; give others, or leave data.corpus.group out"
+            )
 
 
 def word_weights(texts: Iterator[str]) -> dict[str, float]:

@@ -135,6 +135,14 @@ def test_without_words_it_is_decoding(any_codec: TextCodec) -> None:
         assert any_codec.decode_with([any_codec.spec.bos, *ids], {}) == any_codec.decode(ids)
 
 
+def test_an_unknown_token_of_a_text_is_named_by_its_word() -> None:
+    words = codec(Words())
+    ids = words.encode(["A man, zebra here"])[0]
+    assert words.tokens_of("A man, zebra here", ids) == ["A", "man", ",", "zebra", "here", "</s>"]
+    cut = [*ids[:4], words.spec.eos]
+    assert words.tokens_of("A man, zebra here", cut) == ["A", "man", ",", "zebra", "</s>"]
+
+
 def test_tokens_name_every_id_readably() -> None:
     words, characters = codec(Words()), codec(Characters())
     ids = words.encode(["A man, zebra"])[0]

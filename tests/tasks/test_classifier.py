@@ -11,7 +11,7 @@ from text_classifiers import CLASSES, DOCUMENT, DOCUMENTS, TEXT, TEXTS
 import zoo
 from zoo.figures import shaded_sheet
 from zoo.tasks.classification import predictor as module
-from zoo.tasks.classification.predictor import Classifier
+from zoo.tasks.classification.predictor import Classifier, noted
 
 
 def make_classifier(folder: Path, pooling: str = "attention", *, documents: bool = False) -> Path:
@@ -70,6 +70,7 @@ def test_a_blank_text_has_no_class_and_a_long_one_is_remarked(classifier: Classi
     assert long[0].unread == 8
     assert [*classifier.remarks(blank)] == []
     assert len([*classifier.remarks(long)]) == 1
+    assert [note for note in noted(long[0]).notes if "8 tokens" in note], "a drawing says it, too"
 
 
 def test_a_document_is_cut_into_sentences(tmp_path: Path) -> None:

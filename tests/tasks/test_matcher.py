@@ -11,7 +11,8 @@ from small_run import PAIRS, make_matcher
 import zoo
 from zoo.core.overlap import shared_words
 from zoo.core.text import TextCodec
-from zoo.tasks.matching.predictor import Matcher
+from zoo.figures.cells import TITLE_COLUMNS
+from zoo.tasks.matching.predictor import Matcher, titled
 
 GIVEN = [
     ("a red square", "left of the blue circle"),
@@ -75,6 +76,22 @@ def test_maps_have_the_words_at_their_axes(runs: dict[str, Path]) -> None:
     assert [one.what for one in found[0].maps] == ["match of words", "match of each 3 words"]
     (found,) = zoo.load(runs["reads"]).predict(GIVEN[:1], weights=False)
     assert found[0].maps == []
+
+
+def test_unknown_words_stand_at_the_axes_as_they_are(runs: dict[str, Path]) -> None:
+    (found,) = zoo.load(runs["abcnn3"]).predict([("a zebra", "red okapi " * 12)])
+    first, *_ = found[0].maps
+    assert first.tokens == ["a", "zebra", "</s>"]
+    assert [*first.source_tokens[:2], first.source_tokens[-1]] == ["red", "okapi", "</s>"]
+
+
+def test_a_long_name_of_a_run_leaves_the_answer_legible() -> None:
+    answer = "paraphrase (0.57), match of each 3 words"
+    title = titled("06-09-55_text-pairs-abcnn3-euclidean_0226a93b", answer)
+    assert title.startswith("06-09-55_text")
+    assert title.endswith(answer)
+    assert len(title) <= TITLE_COLUMNS
+    assert titled("run", "yes") == "run: yes"
 
 
 def test_several_models_are_drawn_side_by_side(runs: dict[str, Path], tmp_path: Path) -> None:

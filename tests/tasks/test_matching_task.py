@@ -169,6 +169,7 @@ class TestMetrics:
     def test_of_rankings(self, tmp_path: Path) -> None:
         """The last class is the right answer, and its log-odds rank, not its probability."""
         labels = RNG.choice(["no", "yes"], 60, p=[0.7, 0.3]).tolist()
+        labels[20] = "yes"  # in val, which otherwise could not be ranked
         groups = RNG.integers(6, size=60).tolist()
         data = set_up(tmp_path, Pairs(answer=Label(("no", "yes")), answers=labels, groups=groups))
         logits = torch.from_numpy(RNG.normal(size=(30, 2))).float() * 30  # probabilities of many are 1

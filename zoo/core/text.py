@@ -167,6 +167,20 @@ class TextCodec:
         """One readable name for each id, for the axes of figures: `</s>` for EOS, `␣` for a blank alone."""
         return [self._names[int(i)] for i in ids]
 
+    def tokens_of(self, text: str, ids: Sequence[int]) -> list[str]:
+        """As `tokens`, of a text or its beginning; `<unk>` is shown as the word that it stands for.
+
+        Args:
+            text: the raw text.
+            ids: what `encode_beginning` makes of it.
+        """
+        names, unknown = self.tokens(ids), self.spec.unk
+        if unknown in ids:
+            words = self.words(text)  # of a text that is cut there are more
+            named = zip(ids, words, names, strict=False)
+            names = [word.lstrip(BLANK) or name if one == unknown else name for one, word, name in named]
+        return names
+
     def pad(self, rows: Sequence[Sequence[int]]) -> Padded:
         """Makes one batch of rows of ids.
 

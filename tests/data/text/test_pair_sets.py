@@ -270,6 +270,29 @@ class TestOwnPairs:
         with pytest.raises(ValueError, match=r"test\.csv, line 3: ok 'yess' .*did you mean yes\?"):
             rows_of(corpus)
 
+    @pytest.mark.parametrize(
+        ("options", "answer", "said"),
+        [
+            ({"group": "topic"}, "no", "split val: no pair has the label 'yes', .*nothing to rank"),
+            ({"degrees": [0, 5]}, "5", "split val: all pairs have the degree 5"),
+        ],
+    )
+    def test_what_cannot_be_ranked_is_refused_before_training(
+        self, tmp_path: Path, options: dict[str, Any], answer: str, said: str
+    ) -> None:
+        lines = "question,sentence,ok,topic\n" + "".join(f"q {n},s,{answer},t\n" for n in range(3))
+        (tmp_path / "val.csv").write_text(lines)
+        content = CSV if answer == "no" else CSV.replace("yes", "1").replace("no", "2")
+        with pytest.raises(ValueError, match=said):
+            MatchingData(
+                corpus=self.corpus(tmp_path, content, val=str(tmp_path / "val.csv"), **options),
+                tokenizer=Words(joint=True),
+                batch_tokens=64,
+                maximum_length=12,
+                seed=1,
+                cache_dir=tmp_path,
+            ).setup()
+
     def test_nothing_named_says_what_may_be(self) -> None:
         with pytest.raises(ValueError, match=r"train must name a \.csv, \.tsv or \.jsonl file"):
             OwnPairs(train=None)

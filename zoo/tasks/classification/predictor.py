@@ -129,10 +129,24 @@ class Classifier(TextPredictor):
             best = predictor.predict([text])[0][0]
             if best.text is None or not attends(best.text):
                 raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
-            notes = [f"{best.label} ({best.probability:.2f})", best.text.scale]
-            columns[name] = [best.text._replace(notes=notes)]
+            columns[name] = [noted(best)]
         draw(path, partial(shaded_sheet, columns))
         return [Path(path)]
+
+
+def noted(answer: Classification, true: str | None = None) -> ShadedText:
+    """The text of an answer, under the class, the largest weights, and how much is not read.
+
+    Args:
+        answer: with its text.
+        true: the true class, where it is known.
+    """
+    assert answer.text is not None  # weights were asked for
+    said = f"{answer.label} ({answer.probability:.2f})"
+    notes = [said if true is None else f"{said}, true: {true}", answer.text.scale]
+    if answer.unread:
+        notes.append(f"too long: {answer.unread:,} tokens behind these are not read")
+    return answer.text._replace(notes=notes)
 
 
 def attends(text: ShadedText) -> bool:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from zoo.figures import ShadedText, shaded_sheet
 from zoo.tasks.classification.batch import ClassificationBatch
-from zoo.tasks.classification.predictor import attends
+from zoo.tasks.classification.predictor import attends, noted
 from zoo.tasks.classification.task import ClassificationTask
 from zoo.training.callbacks.figures import Figures
 from zoo.training.callbacks.fixed import fixed_predictions
@@ -60,13 +60,5 @@ class TextFigures(Figures):
         self, trainer: pl.Trainer, task: ClassificationTask, split: str, items: list[dict[str, Any]]
     ) -> list[ShadedText]:
         batch: ClassificationBatch = self.batch(trainer, split, [item["id"] for item in items])
-        found = []
-        for item, answers in zip(items, task.classify(batch.raw), strict=True):
-            best = answers[0]
-            assert best.text is not None  # weights were asked for
-            notes = [
-                f"{best.label} ({best.probability:.2f}), true: {item['references'][0]}",
-                best.text.scale,
-            ]
-            found.append(best.text._replace(notes=notes))
-        return found
+        answers = zip(items, task.classify(batch.raw), strict=True)
+        return [noted(best, item["references"][0]) for item, (best, *_) in answers]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
 from zoo.figures import alignment_sheet, render
+from zoo.figures.cells import TITLE_COLUMNS
+from zoo.figures.labels import shortened
 from zoo.tasks.exploration import ANSWERS, Answer, Exploration, TokenReading, View, mechanism
 from zoo.tasks.inputs import PAIRS, takes
 from zoo.tasks.matching.match import DrawnMap, Match
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from zoo.tasks.matching.task import MatchingTask
 
 _SIDES = ("left text", "right text")
+
+_SHORTEST = 16
+"""Columns of a run's name in a title, at least: it begins with the time, which tells runs apart."""
 
 _BLANK = Match("", None, None)
 """The answer to a pair of which a text is blank."""
@@ -123,10 +128,15 @@ class Matcher(Predictor):
             if not best.maps:
                 raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
             panels += best.maps
-            titles += [f"{name}: {said(best)}, {one.what}" for one in best.maps]
+            titles += [titled(name, f"{said(best)}, {one.what}") for one in best.maps]
         figure = alignment_sheet(panels, titles, axes=("left text", "right text"))
         write_where_asked(path, render(figure, path.suffix[1:].lower()))
         return [path]
+
+
+def titled(name: str, rest: str) -> str:
+    """What stands above a panel: of a long name of a run its beginning, so that the rest is legible."""
+    return f"{shortened(name, max(TITLE_COLUMNS - len(rest) - 2, _SHORTEST))}: {rest}"
 
 
 def said(answer: Match) -> str:

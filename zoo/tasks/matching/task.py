@@ -292,7 +292,8 @@ class MatchingTask(Task):
                 matched = self.network(left, right, *overlap)
             maps = pair_maps(matched, left, right) if weights else []
             for row, number in enumerate(numbers):
-                words = [codec.tokens(ids) for codec, (ids, _) in zip(self.codecs, read[number], strict=True)]
+                sides = zip(self.codecs, pairs[number], read[number], strict=True)
+                words = [codec.tokens_of(text, ids) for codec, text, (ids, _) in sides] if maps else []
                 drawn = [DrawnMap.of(one, row, *words) for one in maps]
                 unread = sum(beyond for _, beyond in read[number])
                 found[number] = self._matches(matched.logits[row], drawn, unread)
