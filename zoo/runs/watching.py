@@ -50,6 +50,26 @@ def wandb_records(folder: Path, *, newest: bool = False) -> Path:
     return common
 
 
+def offline_records(folder: Path) -> list[Path]:
+    """The .wandb files that the runs of a folder recorded offline, the oldest first.
+
+    Args:
+        folder: a run's, a sweep's, or one of many of them.
+
+    Raises:
+        NothingToWatch: it does not exist, or there is no run in it.
+    """
+    _require(folder)
+    runs = sorted(path.parent for path in folder.rglob("status.json"))
+    if not runs:
+        raise NothingToWatch(f"there is no run in {folder}")
+    places = {(place / "wandb").resolve() for run in runs if (place := _wandb_dir(run))}
+    places |= {place / "wandb" for place in folder.resolve().parents} | {folder.resolve() / "wandb"}
+    wanted = {identity for run in runs if (identity := _wandb_id(run))}
+    files = [file for place in places for file in place.glob("offline-run-*/run-*.wandb")]
+    return sorted(file for file in files if file.stem.removeprefix("run-") in wanted)
+
+
 def require_events(folder: Path) -> None:
     """Refuses a folder without event files, of which TensorBoard would show an empty page.
 
