@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from small_run import draw_picture, make_recogniser, make_run
+from small_run import draw_picture, make_answerer, make_player, make_recogniser, make_run
 from typer.testing import CliRunner, Result
 
 from zoo.cli.app import main
@@ -33,6 +33,7 @@ def test_several_runs_on_one_page(run: Path, tmp_path: Path) -> None:
 def test_what_is_refused(run: Path, tmp_path: Path) -> None:
     page, picture = tmp_path / "page.html", draw_picture(tmp_path / "a.png")
     other = make_recogniser(tmp_path / "other")
+    player = make_player(tmp_path / "player")
     cases = {
         (tmp_path / "nothing", "abc", "--html", page): "is not a run",
         (run, "abc", "def", "--html", page): "takes one text, got 2",
@@ -40,6 +41,9 @@ def test_what_is_refused(run: Path, tmp_path: Path) -> None:
         (run, " ", "--html", page): "the input is empty",
         (run, other, "abc", "--html", page): "the model of",
         (other, picture, picture, "--html", page): "takes one picture, got 2",
+        (run, "abc", "--seed", 1, "--html", page): "takes no --seed",
+        (player, "--length", 4, "--html", page): "takes no --length",
+        (player, "abc", "--html", page): "takes no input, got 1",
         (run, "abc", "--html", tmp_path / "no" / "page.html"): "does not exist",
     }
     for arguments, said in cases.items():
@@ -48,3 +52,17 @@ def test_what_is_refused(run: Path, tmp_path: Path) -> None:
         assert said in result.stderr
         assert result.stderr.count("\n") <= 2
     assert not page.exists()
+
+
+def test_models_that_make_their_input(tmp_path: Path) -> None:
+    page, player, answerer = (
+        tmp_path / "page.html",
+        make_player(tmp_path / "a"),
+        make_answerer(tmp_path / "b"),
+    )
+    assert _zoo(player, "--seed", 3, "--html", page).exit_code == 0
+    assert '"given":"seed 3"' in page.read_text(encoding="utf-8")
+    result = _zoo(answerer, "--length", 7, "--html", page)
+    assert result.exit_code == 0, result.stderr
+    assert '"given":"seed 1\\nlength 7"' in page.read_text(encoding="utf-8")
+    assert "15 steps" in page.read_text(encoding="utf-8")

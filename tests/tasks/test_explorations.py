@@ -5,7 +5,16 @@ from typing import Any
 
 import pytest
 import torch
-from small_run import draw_picture, make_captioner, make_matcher, make_recogniser, make_run, transformer
+from small_run import (
+    draw_picture,
+    make_answerer,
+    make_captioner,
+    make_matcher,
+    make_player,
+    make_recogniser,
+    make_run,
+    transformer,
+)
 from text_classifiers import flat, hierarchical, make_task
 from torch import nn
 
@@ -15,6 +24,7 @@ from zoo.tasks.classification.predictor import Classifier
 from zoo.tasks.exploration import (
     Exploration,
     Glimpses,
+    MemoryReading,
     PictureReading,
     Shading,
     TokenReading,
@@ -204,3 +214,25 @@ def test_a_captioner_shows_where_each_word_looked(tmp_path: Path) -> None:
     for word, likely in zip(view.words, view.candidates, strict=True):
         assert word in [one.text for one in likely]
     assert found.answers[0].text == predictor(picture)
+
+
+def test_a_machine_shows_its_memory_over_time(tmp_path: Path) -> None:
+    predictor = zoo.load(make_answerer(tmp_path))
+    (answered,) = predictor.play(3, length=4)
+    found = predictor.explore(3, length=4)
+    (view,) = found.views
+    assert isinstance(view, MemoryReading)
+    names = ["input", "wanted", "answer", "read head 1", "write head 1"]
+    assert [one.name for one in view.strips] == names
+    assert {len(one.values) for one in view.strips} == {len(answered.inputs)}
+    assert torch.equal(view.strips[3].values, answered.read_weights[:, 0])
+    assert view.mechanism == "score cosine, selection content and location"
+    assert "bits wrong" in found.answers[0].text
+
+
+def test_a_player_shows_its_glimpses_of_each_ball(tmp_path: Path) -> None:
+    predictor = zoo.load(make_player(tmp_path))
+    found = predictor.explore(2)
+    assert len(found.views) == len(found.answers) == len(predictor.play(2)) > 0
+    assert all(isinstance(view, Glimpses) for view in found.views)
+    assert found.answers[0].text.startswith("ball 1: ")

@@ -1,7 +1,8 @@
 """`zoo explore`: a page to look into what trained models read of an input."""
 
+import inspect
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zoo.cli.clear_errors import clear_errors
-from zoo.cli.load import Load, asks_for, is_run, loader, require_inputs
+from zoo.cli.load import Load, is_run, loader, require_inputs
 
 if TYPE_CHECKING:
     from zoo.tasks.inputs import Inputs
@@ -19,15 +20,22 @@ def explore(
     arguments: Annotated[
         list[str],
         typer.Argument(
-            metavar="RUN... INPUT",
+            metavar="RUN... [INPUT]",
             help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then one"
-            " input that their models take: a text, two texts or a picture.",
+            " input that their models take: a text, two texts or a picture; nothing for models that play.",
         ),
     ],
     html: Annotated[
         Path,
         typer.Option(dir_okay=False, metavar="FILE", help="Write the page here; it needs no network."),
     ],
+    seed: Annotated[
+        int | None, typer.Option(help="Of the game or the sequence that models make themselves.")
+    ] = None,
+    length: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of a sequence that a model makes, such as 120 vectors to copy."),
+    ] = None,
     device: Annotated[
         str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
     ] = None,
@@ -46,14 +54,14 @@ def explore(
             raise ValueError(f"cannot write {html}: the folder {html.parent} does not exist")
         load = loader(device=device, precision=precision)
         runs, given = split(arguments, load)
-        predictors = require_inputs(
-            runs, load(runs[0]).inputs(), lambda predictor: asks_for(predictor.inputs(), given[0]), load
-        )
-        is_picture = load(runs[0]).inputs() == PICTURES
-        one: Any = tuple(given) if len(given) > 1 else given[0]
-        explorations = {name: predictor.explore(one) for name, predictor in predictors.items()}
-        said = [Path(text).name if is_picture else text for text in given]
-        write_where_asked(html, page("\n".join(said), explorations).encode())
+        inputs = load(runs[0]).inputs()
+        predictors = require_inputs(runs, inputs, lambda other: f"takes {_said(other.inputs())}", load)
+        options = _options(predictors, {"seed": seed, "length": length})
+        asked: Any = tuple(given) if len(given) > 1 else given[0] if given else options.pop("seed", 1)
+        explorations = {name: predictor.explore(asked, **options) for name, predictor in predictors.items()}
+        words = [Path(text).name if inputs == PICTURES else text for text in given]
+        words = words or [f"{name} {value}" for name, value in {"seed": asked, **options}.items()]
+        write_where_asked(html, page("\n".join(words), explorations).encode())
         print(f"wrote {html}", file=sys.stderr)
 
 
@@ -92,6 +100,21 @@ def _said(inputs: "Inputs | None") -> str:
     from zoo.tasks.inputs import PAIRS, PICTURES, SENTENCES
 
     if inputs is None:
-        return "nothing"
+        return "no input"
     words = {SENTENCES: "one text", PAIRS: "two texts", PICTURES: "one picture"}
     return words.get(inputs, inputs.words)
+
+
+def _options(predictors: Mapping[str, Any], given: Mapping[str, int | None]) -> dict[str, int]:
+    """The options that were given.
+
+    Raises:
+        ValueError: a model does not have one of them.
+    """
+    options = {name: value for name, value in given.items() if value is not None}
+    for run, predictor in predictors.items():
+        known = {"seed"} if predictor.without_input else set()
+        known |= inspect.signature(predictor.explore).parameters.keys()
+        if unknown := [f"--{name}" for name in options if name not in known]:
+            raise ValueError(f"the model of {run} takes no {', '.join(unknown)}")
+    return options

@@ -110,7 +110,35 @@ class Glimpses(NamedTuple):
     mechanism: str = ""
 
 
-View = TokenReading | Shading | PictureReading | Glimpses
+class Strip(NamedTuple):
+    """Values over time.
+
+    Attributes:
+        name: what they are.
+        values: `(T, C)` in [0, 1], of T steps.
+        unit: what each of the C is: `bit`, or `place` of a memory.
+    """
+
+    name: str
+    values: Tensor
+    unit: str
+
+
+class MemoryReading(NamedTuple):
+    """What a network with a memory saw, answered, read and wrote, step by step.
+
+    Attributes:
+        name: of the sequence.
+        strips: one under the other.
+        mechanism: see `TokenReading`.
+    """
+
+    name: str
+    strips: Sequence[Strip]
+    mechanism: str = ""
+
+
+View = TokenReading | Shading | PictureReading | Glimpses | MemoryReading
 """One thing to see."""
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from zoo.tasks.exploration import Answer, Exploration
 from zoo.tasks.predictor import Predictor
 
 
@@ -20,6 +21,13 @@ class Player(Predictor):
     @abstractmethod
     def rows(self, game: list[Any]) -> list[list[str]]:
         """The outcome of a game as rows of a table."""
+
+    def explore(self, given: int = 1) -> Exploration:
+        """What there is to see of the game of that seed: here the outcome alone."""
+        return Exploration(self._outcome(self.play(given)), notes=["nothing to see of what this model read"])
+
+    def _outcome(self, game: list[Any]) -> list[Answer]:
+        return [Answer(": ".join(row)) for row in self.rows(game)]
 
     def plot(self, path: str | Path, seed: int = 1) -> None:
         """Draws where the model looks in the game of that seed, see `draw`."""

@@ -9,7 +9,16 @@ from headless import in_browser, open_page
 
 from zoo.figures import ShadedSentence, ShadedText
 from zoo.reports.explorer.page import page
-from zoo.tasks.exploration import Answer, Exploration, Glimpses, PictureReading, Shading, TokenReading
+from zoo.tasks.exploration import (
+    Answer,
+    Exploration,
+    Glimpses,
+    MemoryReading,
+    PictureReading,
+    Shading,
+    Strip,
+    TokenReading,
+)
 
 pytestmark = in_browser
 HELPERS = """
@@ -273,3 +282,30 @@ def test_glimpses_are_a_path_with_a_slider(tmp_path: Path) -> None:
     assert found["first"] == [1, 0, 2, "looked at 8.0, 6.0 of 16 × 12 pixels"]
     assert found["box"] == ["6", "4", "4", "4"]
     assert found["off"] == pytest.approx([0, 0], abs=1), "the path lies on the picture"
+
+
+def test_a_memory_over_time(tmp_path: Path) -> None:
+    bits = torch.tensor([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    places = torch.tensor([[0.1, 0.9, 0.0], [0.5, 0.2, 0.3], [0.0, 0.0, 1.0]])
+    strips = [Strip("input", bits, "bit"), Strip("read head 1", places, "place")]
+    found = visit(
+        tmp_path,
+        """
+        const told = () => all(".view li").map((line) => line.textContent);
+        const slider = all("input[type=range]")[0], strip = all(".strip")[1];
+        found.first = told();
+        slider.value = "2"; slider.dispatchEvent(new Event("input")); found.second = told();
+        const area = strip.getBoundingClientRect();
+        const point = { clientX: area.right - 4, clientY: area.top + 4 };
+        strip.dispatchEvent(new MouseEvent("mousemove", point)); found.third = told();
+        strip.dispatchEvent(new MouseEvent("mouseleave")); found.back = told();
+        found.sizes = all(".strip canvas").map((one) => [one.width, one.height]);
+        found.marks = all(".now-mark").map((one) => one.style.left);
+        """,
+        run=Exploration([Answer("0 bits wrong")], [MemoryReading("sequence", strips, "score cosine")]),
+    )
+    assert found["first"] == ["input: 10", "read head 1: most at place 2, 0.90"]
+    assert found["second"] == found["back"] == ["input: 01", "read head 1: most at place 1, 0.50"]
+    assert found["third"] == ["input: 11", "read head 1: most at place 3, 1.00"]
+    assert found["sizes"] == [[3, 2], [3, 3]]
+    assert found["marks"][0].startswith("33.3")

@@ -9,7 +9,7 @@ from zoo.reports.explorer.page_data import page_data
 from zoo.tasks.exploration import Exploration
 
 _PARTS = files("zoo.reports.explorer") / "page"
-_SCRIPTS = ("base.js", "tokens.js", "texts.js", "pictures.js", "page.js")
+_SCRIPTS = ("base.js", "tokens.js", "texts.js", "pictures.js", "memory.js", "page.js")
 """In the order in which they are read."""
 
 

@@ -17,6 +17,7 @@ from zoo.tasks.exploration import (
     Answer,
     Exploration,
     Glimpses,
+    MemoryReading,
     PictureReading,
     Shading,
     TokenReading,
@@ -71,6 +72,21 @@ def _view(view: View, notes: list[str]) -> dict[str, Any]:
             return _picture(view)
         case Glimpses():
             return _glimpses(view)
+        case MemoryReading():
+            return _memory(view)
+
+
+def _memory(view: MemoryReading) -> dict[str, Any]:
+    return {
+        "kind": "memory",
+        "name": view.name,
+        "mechanism": view.mechanism,
+        "strips": [
+            {"name": one.name, "unit": one.unit, "size": one.values.shape[1], **packed(one.values)}
+            for one in view.strips
+        ],
+        "steps": len(view.strips[0].values),
+    }
 
 
 def _picture(view: PictureReading) -> dict[str, Any]:

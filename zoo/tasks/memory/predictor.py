@@ -9,6 +9,7 @@ import numpy as np
 
 from zoo.core.bit_sequences import kind_of
 from zoo.figures import bit_sequence_sheet
+from zoo.tasks.exploration import Exploration, MemoryReading, Strip, mechanism
 from zoo.tasks.inputs import check_whole_number
 from zoo.tasks.memory.answered import Answered
 from zoo.tasks.player import Player
@@ -45,6 +46,27 @@ class SequenceAnswerer(Player):
     def rows(self, game: list[Answered]) -> list[list[str]]:
         """How many bits are wrong."""
         return [[f"{len(one.inputs)} steps", f"{one.wrong} of {one.bits} bits wrong"] for one in game]
+
+    def explore(self, given: int = 1, length: int | None = None) -> Exploration:
+        """The sequence of that seed, its answer, and the weights of all heads over the memory.
+
+        Args:
+            given: see `play`.
+            length: see there.
+        """
+        game = self.play(given, length)
+        (one,) = game
+        strips = [
+            Strip("input", one.inputs, "bit"),
+            Strip("wanted", one.targets, "bit"),
+            Strip("answer", one.probabilities, "bit"),
+        ]
+        for name, weights in (("read", one.read_weights), ("write", one.write_weights)):
+            heads = [] if weights is None else weights.unbind(1)
+            strips += [Strip(f"{name} head {place}", head, "place") for place, head in enumerate(heads, 1)]
+        view = MemoryReading("sequence", strips, mechanism(self.task))
+        notes = ["the model has no memory to show"] if one.read_weights is None else []
+        return Exploration(self._outcome(game), [view], notes)
 
     @staticmethod
     def draw(games: Mapping[str, list[Answered]], path: str | Path) -> None:

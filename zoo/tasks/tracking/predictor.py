@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from zoo.figures import game_sheet
+from zoo.tasks.exploration import Exploration, Glimpses, words_of
 from zoo.tasks.inputs import check_whole_number
 from zoo.tasks.player import Player
+from zoo.tasks.policy_gradient import location_policy
 from zoo.tasks.predictor import check_picture, draw, same_places
 from zoo.tasks.tracking.ball_path import BallPath
 from zoo.tasks.tracking.batch import CatchRules
@@ -45,6 +47,17 @@ class CatchPlayer(Player):
             [f"ball {number}", "caught" if path.caught else "missed"]
             for number, path in enumerate(game, start=1)
         ]
+
+    def explore(self, given: int = 1) -> Exploration:
+        """Whether each ball of the game of that seed was caught, and the path of glimpses while it fell."""
+        game = self.play(given)
+        policy = location_policy(self.task)
+        said = "" if policy is None else words_of(policy)
+        views = [
+            Glimpses(f"ball {number}", path.image, path.locations, path.glimpses, said)
+            for number, path in enumerate(game, start=1)
+        ]
+        return Exploration(self._outcome(game), views)
 
     @staticmethod
     def draw(games: Mapping[str, list[BallPath]], path: str | Path) -> None:

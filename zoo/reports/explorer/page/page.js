@@ -1,4 +1,7 @@
-const views = { tokens: tokenView, text: textView, picture: pictureView, glimpses: glimpseView };
+const views = {
+  ...{ tokens: tokenView, text: textView },
+  ...{ picture: pictureView, glimpses: glimpseView, memory: memoryView },
+};
 
 function answerList(answers) {
   return element(
