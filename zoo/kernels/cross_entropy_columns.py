@@ -18,7 +18,7 @@ from torch import Tensor
 
 from zoo.kernels.onednn import linear
 
-_LARGEST = 1e20
+_LARGEST = 2.0**64
 """Sums of exponentials beyond it, or below its inverse, may have lost some of them."""
 
 _PART = 64
