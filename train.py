@@ -6,11 +6,13 @@ of its own, `python train.py --frozen FOLDER/config.yaml`: a resolved configurat
 """
 
 # ruff: noqa: E402 - torch is imported after the allocator was told
+from zoo.runtime.first_words import say_that_it_starts
 from zoo.runtime.interrupts import end_at_once, interruptible
 from zoo.runtime.memory_allocator import prepare_memory
 
 prepare_memory()
 end_at_once(script=__name__ == "__main__")
+say_that_it_starts(script=__name__ == "__main__")
 
 import sys
 from pathlib import Path

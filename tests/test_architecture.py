@@ -230,8 +230,9 @@ def test_train_is_short() -> None:
 
 def test_the_allocator_is_told_before_torch_is_imported() -> None:
     tree = ast.parse((PROJECT / "train.py").read_text(encoding="utf-8"))
-    light = {"zoo", "zoo.runtime.memory_allocator", "zoo.runtime.interrupts"}
-    *first, memory, interrupts = tree.body[1:5]
+    runtime = ("memory_allocator", "interrupts", "first_words")
+    light = {"zoo", *(f"zoo.runtime.{name}" for name in runtime)}
+    *first, memory, interrupts, _ = tree.body[1:7]
     assert all(isinstance(line, ast.ImportFrom) and line.module in light for line in first)
     assert ast.unparse(memory) == "prepare_memory()"
     assert ast.unparse(interrupts).startswith("end_at_once(")

@@ -1,6 +1,7 @@
 """What the guides show can be copied as it stands."""
 
 import re
+import shlex
 import shutil
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from zoo.config import resolvers
 from zoo.config.compose import compose_jobs
-from zoo.config.rules import data_is_what_the_task_takes
+from zoo.core.problems import ConfigError
 from zoo.runs.frozen import Config
 
 PROJECT = Path(__file__).parents[1]
@@ -37,6 +38,24 @@ def test_a_model_of_the_guide_brings_its_attention_and_takes_another(conf: Path)
         model = _composed(conf, *overrides)["model"]
         assert model["attention"]["score"]["_target_"] == f"zoo.attention.{score}"
         assert model["_target_"] == "zoo.networks.mine.<Class>"
+
+
+def test_a_recipe_that_does_not_fit_a_model_is_told_in_words_that_do(conf: Path) -> None:
+    (conf / "model" / "mine.yaml").write_text(_shown("adding-a-model.md").replace("<name>", "mine"))
+    for recipe, steps in (("reverse", 1500), ("multi30k_luong", 4910)):  # the second one begins with another
+        with pytest.raises(ConfigError, match=f"experiment/{recipe} chooses model/decoder=") as refused:
+            _composed(conf, f"experiment={recipe}", "model=mine")
+        words = shlex.split(refused.value.problems[0].message.rpartition("of the recipe: ")[2])
+        config, whole = _composed(conf, "model=mine", *words), _composed(conf, f"experiment={recipe}")
+        assert config["trainer"]["max_steps"] == steps
+        for part in ("data", "task", "optimizer", "scheduler", "trainer"):
+            assert config[part] == whole[part]
+
+
+def test_a_choice_that_a_model_leaves_no_place_for_is_named(conf: Path) -> None:
+    (conf / "model" / "mine.yaml").write_text(_shown("adding-a-model.md").replace("<name>", "mine"))
+    with pytest.raises(ConfigError, match=r"model=mine: .* leave model/decoder= out"):
+        _composed(conf, "experiment=reverse", "model=mine", "model/decoder=luong")
 
 
 def test_a_corpus_of_the_guide_takes_the_place_of_another(conf: Path, tmp_path: Path) -> None:
@@ -71,12 +90,3 @@ def test_a_recipe_for_ones_own_text_is_picked_by_a_metric_that_moves(conf: Path)
         config = _composed(conf, *words)
         assert config["task"]["monitor"] == "val/chrf", line
         assert config["callbacks"]["best"]["_target_"] == "zoo.training.callbacks.BestCheckpoint"
-
-
-def test_commands_for_ones_own_data_name_a_model_that_takes_it() -> None:
-    guide = (PROJECT / "docs" / "own-data.md").read_text(encoding="utf-8").replace("\\\n", "")
-    lines = [line for line in re.findall(r"python train\.py (.*)", guide) if "my_corpus" not in line]
-    assert len(lines) >= 10
-    for line in lines:
-        config = _composed(PROJECT / "conf", *line.split())
-        assert not list(data_is_what_the_task_takes(config, line.split())), line

@@ -1,4 +1,4 @@
-"""`zoo watch`: which dashboard opens on which files, and what is said where there is nothing to see."""
+"""`zoo watch --wandb` and `--tensorboard`: what opens on which files, and what is said without any."""
 
 import os
 import subprocess
@@ -50,7 +50,9 @@ def _record(runs: Path, identity: str, hour: str) -> None:
 
 
 def _zoo(*arguments: object) -> Result:
-    return CliRunner().invoke(main, ["watch", *(str(argument) for argument in arguments)])
+    """`zoo watch --wandb`, unless another dashboard is asked for."""
+    dashboard = [] if "--tensorboard" in arguments else ["--wandb"]
+    return CliRunner().invoke(main, ["watch", *dashboard, *(str(argument) for argument in arguments)])
 
 
 def _said(result: Result) -> str:
@@ -68,7 +70,7 @@ def test_a_terminal_shows_many_runs_together(
     terminal = SimpleNamespace(isatty=lambda: True)
     monkeypatch.setattr(cli_watch, "sys", SimpleNamespace(stdout=terminal, executable=sys.executable))
     with pytest.raises(SystemExit):
-        cli_watch.watch(runs / below)
+        cli_watch.watch(runs / below, wandb=True)
     assert became == ["-m", "wandb", "leet", "run", str(runs / "wandb")]
 
 
@@ -188,7 +190,7 @@ def test_leet_reads_what_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyP
         logger.better = {"val/chrf": "max"}  # as a task does
         logger.log_metrics({"train/loss": loss, "val/chrf": 10 * loss}, step=1)
         logger.finish(exit_code=0)
-    command = [sys.executable, "-m", "zoo", "watch", str(tmp_path)]
+    command = [sys.executable, "-m", "zoo", "watch", "--wandb", str(tmp_path)]
     printed = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     lines = [line.split() for line in printed.splitlines()]
     assert ["run", "second", f"({folder.name[-8:]})"] in lines

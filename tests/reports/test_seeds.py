@@ -1,5 +1,7 @@
 """Statistics over seeds: closed forms, and scipy's own tests."""
 
+import math
+
 import pytest
 from scipy import stats
 
@@ -19,6 +21,23 @@ def test_the_interval_is_scipys() -> None:
     expected = stats.ttest_1samp(values, 0).confidence_interval()
     found = summarise(values)
     assert (found.low, found.high) == pytest.approx((expected.low, expected.high))
+
+
+def test_the_interval_of_a_share_is_that_of_its_logit() -> None:
+    """Of 0.9, 1.0: logit(0.95) ± t(0.975, 1) * 0.05 / (0.95 * 0.05), back from logits."""
+    found = summarise([0.9, 1.0], share=True)
+    step = 12.706205 * 0.05 / (0.95 * 0.05)
+    ends = [1 / (1 + math.exp(-(math.log(19) + sign * step))) for sign in (-1, 1)]
+    assert (found.low, found.high) == pytest.approx(ends, abs=1e-6)
+    assert summarise([0.9, 1.0]).high > 1.5
+
+
+@pytest.mark.parametrize("values", [[1.0, 1.0], [0.0, 0.0], [0.001, 0.0], [0.2, 0.8, 0.5]])
+def test_the_interval_of_a_share_stays_within_0_and_1(values: list[float]) -> None:
+    found = summarise(values, share=True)
+    assert found.low is not None
+    assert found.high is not None
+    assert 0 <= found.low <= found.mean <= found.high <= 1
 
 
 def test_one_seed_has_no_spread() -> None:

@@ -13,8 +13,8 @@ from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.compose import Job, compose_jobs
 from zoo.core.problems import ConfigError
-from zoo.reports.names import special
 from zoo.runs.frozen import freeze
+from zoo.runs.typed import special
 from zoo.sweeps.record import read_sweep
 
 CONF = Path(__file__).parents[2] / "conf"

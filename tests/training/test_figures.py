@@ -1,5 +1,6 @@
 """When and where callbacks draw."""
 
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -7,7 +8,10 @@ from typing import Any
 import pytest
 from lightning.pytorch.plugins import Precision
 from matplotlib.figure import Figure
+from PIL import Image
 
+from zoo.figures import alignment
+from zoo.training.callbacks import SelfDescription
 from zoo.training.callbacks.figures import Figures
 
 
@@ -25,7 +29,7 @@ class Blank(Figures):
 
 def at(step: int, **more: Any) -> Any:
     usual = {"sanity_checking": False, "is_global_zero": True, "loggers": [], "precision_plugin": Precision()}
-    return SimpleNamespace(global_step=step, **usual | more)
+    return SimpleNamespace(global_step=step, **{"callbacks": []} | usual | more)
 
 
 def test_it_draws_at_every_kth_validation_and_at_test(tmp_path: Path) -> None:
@@ -50,3 +54,40 @@ def test_only_the_first_process_draws(tmp_path: Path) -> None:
     assert figures.drawn == []
     with pytest.raises(ValueError, match="every_n_validations must be at least 1, got 0"):
         Blank(tmp_path, every=0)
+
+
+def test_the_name_of_the_run_stands_above(tmp_path: Path) -> None:
+    spec: Any = None
+    described = SelfDescription(config={"name": "reverse attention=dot"}, spec=spec)
+    Blank(tmp_path / "named").on_test_end(at(12, callbacks=[described]), None)  # type: ignore[arg-type]
+    Blank(tmp_path / "nameless").on_test_end(at(12), None)  # type: ignore[arg-type]
+    pictures = [tmp_path / folder / "figures" / "blank_test.png" for folder in ("named", "nameless")]
+    with Image.open(pictures[0]) as named, Image.open(pictures[1]) as nameless:
+        line = named.height - nameless.height
+        assert line > 20
+        assert named.crop((0, line, *nameless.size)).convert("L").getextrema() == (255, 255)
+        assert named.crop((0, 0, named.width, line)).convert("L").getextrema()[0] < 60
+
+
+class Weights(Figures):
+    """Draws a matrix."""
+
+    def draw(self, trainer: Any, task: Any, split: str, when: str) -> dict[str, Figure]:
+        return {"weights": alignment([[0.25, 0.75001]], ["a", "b"], ["c"])}
+
+
+def test_the_weights_of_a_test_are_kept_beside_the_picture(tmp_path: Path) -> None:
+    figures = Weights(folder=tmp_path, every_n_validations=1)
+    figures.on_validation_end(at(3), None)  # type: ignore[arg-type]
+    figures.on_test_end(at(3), None)  # type: ignore[arg-type]
+    (file,) = (tmp_path / "figures").glob("*.json")
+    assert file.name == "weights_test.json"
+    assert json.loads(file.read_text()) == [
+        {
+            "title": "",
+            "axes": ["target", "source"],
+            "rows": ["c"],
+            "columns": ["a", "b"],
+            "weights": [[0.25, 0.75]],
+        }
+    ]

@@ -1,4 +1,4 @@
-"""`zoo watch`: how are the runs doing, in the terminal or in TensorBoard."""
+"""`zoo watch`: how are the runs doing, in the terminal, in W&B's own screen or in TensorBoard."""
 
 import sys
 from importlib.metadata import version
@@ -14,33 +14,51 @@ from zoo.core.checkout import require_checkout
 from zoo.core.extras import require_tensorboard
 from zoo.runs import watching
 
+_WIDE = 160
+"""Columns where the output is no terminal, and nobody knows how wide it is."""
+
 
 def watch(
     folder: Annotated[
         Path | None,
         typer.Argument(metavar="[DIR]", help="A run, a sweep or a folder of many; default: all runs."),
     ] = None,
+    wandb: Annotated[
+        bool, typer.Option("--wandb", help="Open W&B's screen: settings, pictures, load of the machine.")
+    ] = False,
     tensorboard: Annotated[
         bool, typer.Option("--tensorboard", help="Show the event files of logger=tensorboard.")
     ] = False,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Between two looks.")] = 2.0,
     project: Project = None,
 ) -> None:
-    """Watch runs while they train, or afterwards: curves, settings, pictures, load of the machine.
+    """Watch runs while they train: the monitored metric and its curves, from their metrics.csv.
 
-    Opens W&B's dashboard in the terminal (`wandb leet`; h shows its keys, f filters runs, q leaves), which
-    needs no network and no login. Where the output is no terminal, prints the state of the newest run.
+    Shows the runs in or below DIR under their names, until all have ended or Ctrl-C; where none trains, once.
+    --wandb opens W&B's dashboard in the terminal (`wandb leet`; h shows its keys, q leaves) on its files of
+    all runs, without network or login; where the output is no terminal it prints the newest run's state.
     """
     with clear_errors():
         shown = folder or require_checkout(project) / "runs"
+        if wandb and tensorboard:
+            raise ValueError("--wandb and --tensorboard are two dashboards: give one of them")
         if tensorboard:
             require_tensorboard()
             watching.require_events(shown)
             become_python("-m", "tensorboard.main", "--logdir", str(shown))
-        interactive = sys.stdout.isatty()
-        records = watching.wandb_records(shown, newest=not interactive)
-        _require_leet()
-        form = ("run",) if interactive else ("inspect", "--summary")
-        become_python("-m", "wandb", "leet", *form, str(records))
+        if wandb:
+            interactive = sys.stdout.isatty()
+            records = watching.wandb_records(shown, newest=not interactive)
+            _require_leet()
+            form = ("run",) if interactive else ("inspect", "--summary")
+            become_python("-m", "wandb", "leet", *form, str(records))
+        from rich.console import Console
+
+        from zoo.cli.live_view import show
+
+        watching.require_folder(shown)
+        console = Console()
+        show(shown, console if console.is_terminal else Console(width=_WIDE), seconds=seconds)
 
 
 def _require_leet() -> None:

@@ -1,5 +1,6 @@
 """What the files of conf/ offer: the words for a message about a choice that does not fit."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from zoo.config.allowed import locate
 from zoo.config.resolvers import PROJECT
 from zoo.core.plugins import plugin_folders
+from zoo.core.problems import joined
 from zoo.core.reading import read_yaml
 
 
@@ -28,12 +30,45 @@ def data_for(batch: type) -> list[str]:
 
 
 def parts_of(recipe: str) -> list[str]:
-    """What a recipe chooses besides its model and what belongs to that, as words to type."""
-    file = next((file for name, file in _files("experiment") if name == recipe), {})
-    groups = ((key.removeprefix("override /"), chosen) for key, chosen in _defaults(file))
-    return [
-        f"{group}={chosen}" for group, chosen in groups if group.partition("/")[0] not in ("model", recipe)
-    ]
+    """What a recipe says besides its model, as words to type: choices, then settings."""
+    choices, settings = _contents(recipe, dict(_files("experiment")))
+    words = [f"{group}={chosen}" for group, chosen in choices.items()]
+    return words + [f"{key}={_word(value)}" for key, value in settings.items()]
+
+
+def _contents(recipe: str, recipes: dict[str, dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The choices and the settings of a recipe and of those that it begins with."""
+    file = recipes.pop(recipe, {})  # each is read once, even if it begins with itself
+    choices: dict[str, Any] = {}
+    settings: dict[str, Any] = {}
+    listed = file.get("defaults")
+    for name in listed if isinstance(listed, list) else ():
+        if isinstance(name, str) and name in recipes:
+            begun, set_there = _contents(name, recipes)
+            choices |= begun
+            settings |= set_there
+    for key, chosen in _defaults(file):
+        group = key.removeprefix("override /")
+        if group.partition("/")[0] != "model":
+            choices[group] = chosen
+    own = {key: value for key, value in file.items() if key not in ("defaults", "model")}
+    return choices, settings | dict(_settings(own))
+
+
+def _settings(node: dict[str, Any], key: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a file by its full key, also null, which a recipe may put in the place of a default."""
+    for name, value in node.items():
+        if isinstance(value, dict) and value:
+            yield from _settings(value, joined(key, name))
+        else:
+            yield joined(key, name), value
+
+
+def _word(value: object) -> str:
+    """A value as it is typed; quoted where a shell would read something into it."""
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    return shlex.quote(str(value).replace(" ", ""))
 
 
 def _files(group: str) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -23,6 +23,7 @@ from zoo.config.sweep_rules import no_settings
 from zoo.core.plugins import PluginError, name_plugins, plugin_folders
 from zoo.core.problems import ConfigError, Problem
 from zoo.runs.frozen import Config, resolved
+from zoo.runs.typed import named_by
 from zoo.tasks.rules import uses_attention
 
 log = logging.getLogger(__name__)
@@ -120,7 +121,7 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
                 raise ConfigError([Problem(chosen_sweep, f"is many runs; add -m: -m {chosen_sweep}")])
             name = composed.name
             if isinstance(composed.model, DictConfig):  # the check refuses anything else
-                label(composed, composed.hydra.runtime.choices)
+                label(composed, composed.hydra.runtime.choices, [] if multirun else chosen)
             jobs.append(Job(chosen, composed, resolved(composed, Path("run")), name))
         return _different(jobs)
 
@@ -140,15 +141,24 @@ def _different(jobs: Sequence[Job]) -> list[Job]:
     return list(kept.values())
 
 
-def label(composed: DictConfig, choices: Mapping[str, Any]) -> None:
-    """Fills in the recipe's name and, where the user gave none, the run's: what is run, in a few words."""
+def label(composed: DictConfig, choices: Mapping[str, Any], typed: Sequence[str] = ()) -> None:
+    """Fills in the recipe's name and, where the user gave none, the run's: what is run, in a few words.
+
+    Args:
+        composed: is changed.
+        choices: among files.
+        typed: overrides, of which those that can change a result stand in the name, too. A job of a sweep
+            has none here: it is named by what was typed for it alone.
+    """
     OmegaConf.set_struct(composed, False)
     composed.experiment = choices.get("experiment")
     if composed.name is None:
         reads = uses_attention(OmegaConf.to_container(composed.model))
         groups = ["data", "model", "model/decoder", *(["attention", "selection"] if reads else []), "policy"]
         parts = [str(choices[group]) for group in groups if choices.get(group)]
-        composed.name = composed.experiment or "-".join(parts)
+        said = [] if composed.experiment else groups
+        words = [text for text in typed if key_of(text) not in said]
+        composed.name = named_by(composed.experiment or "-".join(parts), words)
 
 
 def _composed(overrides: Sequence[str]) -> DictConfig:

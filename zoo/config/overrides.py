@@ -44,7 +44,7 @@ _UNMATCHED = re.compile(r"In '(.+?)': Could not override '(.+?)'")
 """What Hydra says of a choice within a file for a group that nothing brings along."""
 
 
-_NOT_BROUGHT = "Could not override '"
+_NOT_BROUGHT = re.compile(r"Could not override '(.+?)'")
 """How Hydra's words begin for a typed choice in a group that nothing brings along."""
 
 
@@ -253,7 +253,10 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     holder, slash, _ = key.rpartition("/")
     if slash and key not in (groups := _groups(holder)):
         return f"there is no {key}" + unknown(key, groups)
-    if slash and str(error).startswith(_NOT_BROUGHT):
+    unmatched = _NOT_BROUGHT.match(str(error))
+    if unmatched and unmatched[1] != key:  # it was there before this choice was made
+        return f"nothing in it has {unmatched[1]}; leave {unmatched[1]}= out, or take what was chosen before"
+    if slash and unmatched:
         files = " or ".join(_bringing(key)) or "another choice"
         return f"nothing here has {key}; take it with {files}"
     # The deepest part of the key that exists says what could have been meant.

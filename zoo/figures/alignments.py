@@ -21,6 +21,7 @@ from zoo.figures.cells import (
 )
 from zoo.figures.labels import shortened, text_width
 from zoo.figures.page import Page
+from zoo.figures.shown import matrix
 
 # All lengths in inches, all fonts in points.
 _CELL = 0.25
@@ -152,6 +153,7 @@ def _sheet(panels: list[_Panel], axes: tuple[str, str] = ("target", "source")) -
         top += height + _GAP
     length = min(_BAR_LENGTH[1], heights[0] - tops[0])
     colour_bar(page, cells_end + _GAP / 2, _MARGIN + tops[0], length, font=_TOKEN_FONT - 1)
+    page.figure.shown = [matrix(one.weights, one.target, one.source, one.title, axes) for one in panels]
     return page.figure
 
 

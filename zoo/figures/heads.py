@@ -21,6 +21,7 @@ from zoo.figures.cells import (
 )
 from zoo.figures.labels import shortened, text_width
 from zoo.figures.page import Page
+from zoo.figures.shown import matrix
 
 # All lengths in inches, all fonts in points.
 _CELL = 0.25  # at most: cells shrink where a panel or the whole figure would become too wide
@@ -136,4 +137,9 @@ def head_grid(weights: ArrayLike, queries: Sequence[str], keys: Sequence[str], *
     for layer in range(layers):
         page.write(f"layer {layer + 1}", _MARGIN, top + layer * pitch_down + high / 2, **names)
     colour_bar(page, left + panels_across + _BAR_SPACE / 4, top, bar_length, font=_TOKEN_FONT)
+    labels, axes_named = (token_labels(queries), token_labels(keys)), ("query", "key")
+    page.figure.shown = [
+        matrix(values[layer, head], *labels, f"layer {layer + 1}, head {head + 1}", axes_named)
+        for layer, head in np.ndindex(layers, heads)
+    ]
     return page.figure

@@ -3,9 +3,9 @@
 from typing import Any
 
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from zoo.figures.labels import text_style
+from zoo.figures.shown import ShowingFigure
 
 DPI = 120
 MOST_PIXELS = 2900  # along the longer side; a larger figure gets fewer dots per inch
@@ -22,7 +22,7 @@ class Page:
     def __init__(self, across: float, down: float) -> None:
         self.across, self.down = across, down
         dpi = min(DPI, MOST_PIXELS / max(across, down))
-        self.figure = Figure(figsize=(across, down), dpi=dpi, facecolor="white")
+        self.figure = ShowingFigure(figsize=(across, down), dpi=dpi, facecolor="white")
 
     def axes(self, left: float, top: float, wide: float, high: float) -> Axes:
         """Adds axes with this upper left corner and this size."""

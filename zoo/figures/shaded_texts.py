@@ -11,6 +11,7 @@ from matplotlib.patches import Rectangle
 from zoo.figures.cells import COLOURS
 from zoo.figures.labels import fitted, legible, padded_width
 from zoo.figures.page import Page
+from zoo.figures.shown import ShownSentence, ShownText, rounded
 
 # All lengths in inches, all fonts in points.
 _MARGIN = 0.2
@@ -103,7 +104,16 @@ def shaded_sheet(groups: Mapping[str, Sequence[ShadedText]], *, title: str = "")
         for number, (heading, panels) in enumerate(row):
             _draw_column(page, _MARGIN + number * (_COLUMN + _GAP), top, heading, panels)
         top += height + _BETWEEN
+    page.figure.shown = [_shown(heading, text) for heading, texts in groups.items() for text in texts]
     return page.figure
+
+
+def _shown(heading: str, text: ShadedText) -> ShownText:
+    sentences = [
+        ShownSentence(list(one.words), rounded(shades), one.weight)
+        for one, shades in zip(text.sentences, text.shades(), strict=True)
+    ]
+    return ShownText("\n".join(filter(None, (heading, *text.notes))), sentences)
 
 
 class _Word(NamedTuple):

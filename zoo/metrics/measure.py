@@ -29,6 +29,7 @@ class Measure:
         beside: published tables show it only beside this headline; None: beside any.
         watched: its place among the few that are shown during training, from 1; 0: it is not among them.
         items: how it follows from single predictions, for the paired bootstrap; None where it does not.
+        share: whether it is a share, from 0 to 1, beyond which no interval of it reaches.
     """
 
     metric: type[Metric]
@@ -39,6 +40,7 @@ class Measure:
     beside: str | None = field(default=None, kw_only=True)
     watched: int = field(default=0, kw_only=True)
     items: ItemScore | None = field(default=None, kw_only=True)
+    share: bool = field(default=False, kw_only=True)
 
     def __post_init__(self) -> None:
         """Refuses what no report could read, and a direction that the metric's class contradicts.
@@ -91,6 +93,7 @@ class MetricRecord:
         headline: whether it is the one number of the run.
         items: the name of the `ItemScore`; empty where there is none.
         per_token: whether it counts tokens, so that runs with other vocabularies do not compare.
+        share: see `Measure`.
     """
 
     better: Better | None = None
@@ -99,6 +102,7 @@ class MetricRecord:
     headline: bool = False
     items: str = ""
     per_token: bool = False
+    share: bool = False
 
 
 @dataclass(frozen=True)
@@ -135,6 +139,7 @@ def metric_records(metrics: Mapping[str, Measure], measured: Collection[str]) ->
                 headline=name == headline,
                 items=one.items.name if one.items else "",
                 per_token=getattr(one.metric, "per_token", False),
+                share=one.share,
             )
     return records
 

@@ -20,6 +20,7 @@ class Column:
         digits: decimal places; None: as many as the size of the numbers needs.
         better: which values are; None where neither is.
         scale: what values are multiplied by where they are shown.
+        share: whether values are shares, from 0 to 1.
     """
 
     head: str
@@ -27,6 +28,7 @@ class Column:
     digits: int | None = None
     better: Better | None = None
     scale: float = 1.0
+    share: bool = False
 
     @property
     def higher_is_better(self) -> bool:
@@ -39,7 +41,8 @@ class Column:
         for number, run in enumerate(runs):
             if (value := self.value(run)) is not None:
                 known[("run", number) if run.fold is None else ("fold", run.fold)].append(value)
-        return summarise([statistics.fmean(values) for values in known.values()]) if known else None
+        means = [statistics.fmean(values) for values in known.values()]
+        return summarise(means, share=self.share) if means else None
 
     def places(self, found: Iterable[Summary | None]) -> int:
         """Decimal places for these numbers: the largest has four digits or five where none are declared."""
@@ -60,7 +63,7 @@ class Column:
 def metric_column(name: str, record: MetricRecord, split: str = "test") -> Column:
     """A metric of a split."""
     head = name if split == "test" else f"{name} ({split})"
-    return Column(head, lambda run: run.value(split, name), record.digits, record.better)
+    return Column(head, lambda run: run.value(split, name), record.digits, record.better, share=record.share)
 
 
 def cost_columns(runs: Sequence[Run]) -> dict[str, Column]:

@@ -10,11 +10,12 @@ from typing import Any
 
 from zoo.core.flat import flat
 from zoo.core.reading import read_yaml
-from zoo.reports.names import label, special
+from zoo.reports.names import label, recipe_of
 from zoo.reports.runs import Run
 from zoo.reports.seeds import SeedDifference, seed_difference
 from zoo.reports.short_names import RowName, short_names
 from zoo.runs.results import hashed_config
+from zoo.runs.typed import special
 
 _SHORT = 6
 """Characters of a hash that tell two groups of one name apart."""
@@ -205,7 +206,7 @@ def _short_names(labels: Sequence[str], groups: Sequence[Sequence[Run]]) -> list
     rows = []
     for whole, of in zip(labels, groups, strict=True):
         run = min(of, key=lambda run: len(special(run.overrides)))
-        recipe = str(run.results.get("experiment") or run.results.get("name") or "")
+        recipe = recipe_of(run.results)
         rows.append(RowName(whole, recipe, {*special(run.overrides)} - everywhere))
     return short_names(rows)
 

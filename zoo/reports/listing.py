@@ -1,15 +1,15 @@
 """What runs there are, and how each one is doing."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
 from zoo.core.readable import readable
 from zoo.core.reading import read_json
-from zoo.reports.names import special
 from zoo.runs.clean import runs_below
 from zoo.runs.status import State, Status, status_of
+from zoo.runs.typed import special
 
 _AGES = (("d", timedelta(days=1)), ("h", timedelta(hours=1)), ("min", timedelta(minutes=1)))
 
@@ -43,10 +43,11 @@ def list_runs(folders: list[Path], now: datetime | None = None) -> list[Listed]:
         ValueError: a folder does not exist, or holds no run.
     """
     now = now or datetime.now(UTC)
-    return [_listed(folder, status, now) for folder, status in _found(folders)]
+    return [listed(folder, status, now) for folder, status in found_runs(folders)]
 
 
-def _found(folders: list[Path]) -> Iterator[tuple[Path, Status]]:
+def found_runs(folders: Sequence[Path]) -> Iterator[tuple[Path, Status]]:
+    """Every run in or below the folders, each once, from the oldest to the newest; see `list_runs`."""
     runs: dict[Path, Path] = {}
     for folder in folders:
         if not folder.is_dir():
@@ -61,7 +62,8 @@ def _time(text: str) -> datetime:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _listed(folder: Path, status: Status, now: datetime) -> Listed:
+def listed(folder: Path, status: Status, now: datetime) -> Listed:
+    """What a list says of a run."""
     recipes = [text for text in status.overrides if text.startswith("experiment=")]
     typed = " ".join([*recipes, *special(status.overrides)])
     age = now - _time(status.start)

@@ -1,28 +1,12 @@
 """How a configuration is called in tables: what was typed beyond its recipe, else the recipe."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-NOT_SPECIAL = (
-    *("experiment=", "seed=", "name=", "paths.", "sweep", "logger", "callbacks.", "hydra.", "+hydra.", "~"),
-    *(
-        "data.fold=",
-        "data.train=",
-        "data.val=",
-        "data.test=",
-        "data.images.path=",
-        "check=",
-        "test=",
-        "plugins=",
-        "trainer=cpu",
-    ),
-)
-"""Beginnings of overrides that change no result, or name folders of a machine."""
 
-
-def special(overrides: Sequence[str]) -> list[str]:
-    """The overrides that can change a result."""
-    return [text for text in overrides if not text.startswith(NOT_SPECIAL)]
+def recipe_of(results: Mapping[str, Any]) -> str:
+    """The recipe; without one the name, but for what was typed, which stands behind a blank."""
+    return str(results.get("experiment") or str(results.get("name") or "").partition(" ")[0])
 
 
 def label(results: Mapping[str, Any], of: str | None = None) -> str:
@@ -32,7 +16,7 @@ def label(results: Mapping[str, Any], of: str | None = None) -> str:
         results: the run's, with its special `overrides`.
         of: the recipe that a table is about; in a table of several recipes each row names its own.
     """
-    recipe = str(results.get("experiment") or results.get("name"))
+    recipe = recipe_of(results)
     typed = results.get("overrides", [])
     return ",".join(typed if typed and of in (None, recipe) else [recipe, *typed])
 

@@ -21,11 +21,12 @@ from zoo.config.compose import compose_jobs
 from zoo.core.files import write_json
 from zoo.core.problems import ConfigError
 from zoo.core.reading import read_json
-from zoo.reports.names import label, special
+from zoo.reports.names import label
 from zoo.reports.pages import write_pages
 from zoo.reports.runs import Run, read_run
 from zoo.runs.results import config_hash
 from zoo.runs.status import StatusFile
+from zoo.runs.typed import special
 from zoo.sweeps.record import RECORD, read_sweep
 
 _LONGEST_NAME = 120

@@ -1,6 +1,7 @@
 """What results say of their metrics: which values are better, how they are written, how items are scored."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,8 @@ _RECORDS: dict[str, TypeAdapter[Any]] = {
 def with_records(results: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Results whose `metrics` and `controls` are records.
 
-    Results of earlier versions have none: what the task's class declares today counts. The class is named by
+    Results of earlier versions have none, or records that do not say what is a share: what the task's class
+    declares today counts. The class is named by
     the results, or by config.yaml beside them; of one that is not known here nothing is said.
 
     Args:
@@ -42,6 +44,11 @@ def with_records(results: Mapping[str, Any], path: Path) -> dict[str, Any]:
             first = error.errors()[0]
             where = "/".join(map(str, (key, *first["loc"])))
             raise ValueError(f"{path}: {where}: {first['msg']}, got {first['input']!r}") from error
+    metrics: dict[str, MetricRecord] = read["metrics"]
+    if any("share" not in record for record in results["metrics"].values()):
+        today = _declared(results, path)["metrics"]
+        shares = {name for name, record in today.items() if record.share}
+        read["metrics"] = {name: replace(one, share=name in shares) for name, one in metrics.items()}
     return {**results, **read}
 
 

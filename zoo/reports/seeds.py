@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import expit, logit  # type: ignore[import-untyped]
 from scipy.stats import t as student  # type: ignore[import-untyped]
 from scipy.stats import ttest_ind, ttest_rel
 
@@ -18,7 +19,7 @@ class Summary(NamedTuple):
     Attributes:
         mean: of the seeds.
         deviation: the standard deviation (n - 1); None of one seed.
-        low, high: Student's 95 % interval of the mean; None of one seed.
+        low, high: Student's 95 % interval of the mean, of a share on the logit scale; None of one seed.
         n: how many seeds.
         least, most: of the seeds.
     """
@@ -49,18 +50,28 @@ class SeedDifference(NamedTuple):
     seeds: tuple[int, ...]
 
 
-def summarise(values: Sequence[float]) -> Summary:
+def summarise(values: Sequence[float], *, share: bool = False) -> Summary:
     """Mean, standard deviation and Student's interval of a number over seeds.
 
     Args:
         values: one of each seed, at least one.
+        share: whether they are shares: then the interval is that of the mean's logit, log(m / (1 - m)), with
+            the standard error s / (m (1 - m)) of the delta method, so that it lies between 0 and 1.
     """
     mean, count = statistics.fmean(values), len(values)
     if count == 1:
         return Summary(mean, None, None, None, 1, mean, mean)
     deviation = statistics.stdev(values)
     half = float(student.ppf((1 + _CONFIDENCE) / 2, count - 1)) * deviation / math.sqrt(count)
-    return Summary(mean, deviation, mean - half, mean + half, count, min(values), max(values))
+    low, high = mean - half, mean + half
+    if share and 0 < mean < 1:  # a mean at an end has no spread
+        low, high = (_moved(mean, step / (mean * (1 - mean))) for step in (-half, half))
+    return Summary(mean, deviation, low, high, count, min(values), max(values))
+
+
+def _moved(share: float, step: float) -> float:
+    """The share whose logit lies this much higher."""
+    return float(expit(logit(share) + step))
 
 
 def seed_difference(own: Mapping[int, float], baseline: Mapping[int, float]) -> SeedDifference | None:

@@ -25,7 +25,7 @@ def wandb_records(folder: Path, *, newest: bool = False) -> Path:
     Raises:
         NothingToWatch: there is none, or none of these runs has written any.
     """
-    _require(folder)
+    require_folder(folder)
     if file := next(folder.glob("run-*.wandb"), None):  # W&B's own folder of one run
         return file
     for records in (folder, folder / "wandb"):
@@ -50,33 +50,13 @@ def wandb_records(folder: Path, *, newest: bool = False) -> Path:
     return common
 
 
-def offline_records(folder: Path) -> list[Path]:
-    """The .wandb files that the runs of a folder recorded offline, the oldest first.
-
-    Args:
-        folder: a run's, a sweep's, or one of many of them.
-
-    Raises:
-        NothingToWatch: it does not exist, or there is no run in it.
-    """
-    _require(folder)
-    runs = sorted(path.parent for path in folder.rglob("status.json"))
-    if not runs:
-        raise NothingToWatch(f"there is no run in {folder}")
-    places = {(place / "wandb").resolve() for run in runs if (place := _wandb_dir(run))}
-    places |= {place / "wandb" for place in folder.resolve().parents} | {folder.resolve() / "wandb"}
-    wanted = {identity for run in runs if (identity := _wandb_id(run))}
-    files = [file for place in places for file in place.glob("offline-run-*/run-*.wandb")]
-    return sorted(file for file in files if file.stem.removeprefix("run-") in wanted)
-
-
 def require_events(folder: Path) -> None:
     """Refuses a folder without event files, of which TensorBoard would show an empty page.
 
     Raises:
         NothingToWatch: there are none.
     """
-    _require(folder)
+    require_folder(folder)
     if next(folder.rglob(_EVENTS), None) is None:
         raise NothingToWatch(
             f"nothing to watch: {folder} has no event files; train with logger=tensorboard, "
@@ -84,7 +64,12 @@ def require_events(folder: Path) -> None:
         )
 
 
-def _require(folder: Path) -> None:
+def require_folder(folder: Path) -> None:
+    """Refuses what is no folder.
+
+    Raises:
+        NothingToWatch: it is a file, or does not exist.
+    """
     if not folder.is_dir():
         from zoo.training.checkpoint import nearest  # here, because it takes seconds
 

@@ -170,6 +170,46 @@ def test_pictures_that_cannot_be_read_are_left_out(sweep: Path) -> None:
     assert sum("no pictures: " in note for note in found["notes"]) == 3
 
 
+WEIGHTS = [
+    {
+        "title": "",
+        "axes": ["target", "source"],
+        "rows": ["a", "b"],
+        "columns": ["c"],
+        "weights": [[0.25], [1.0]],
+    },
+    {"title": "right", "sentences": [{"words": ["x", " y"], "shades": [0.5, 1.0], "weight": None}]},
+]
+
+
+def test_weights_take_the_place_of_pictures(sweep: Path) -> None:
+    for name, content in (
+        ("a1", json.dumps(WEIGHTS)),
+        ("b1", '[{"title": ""}]'),
+        ("c1", json.dumps(WEIGHTS)),
+    ):
+        (sweep / name / "figures").mkdir()
+        (sweep / name / "figures" / "alignments_test.png").write_bytes(PICTURE)
+        (sweep / name / "figures" / "alignments_test.json").write_text(content)
+    (sweep / "c1" / "figures" / "alignments_test.json").write_text(json.dumps(WEIGHTS).replace("[1.0]", "[]"))
+    found = page_data(compared(sweep))
+    first, *others = found["pictures"]["alignments"]
+    assert (json.loads(json.dumps(first)), others) == ({"shown": WEIGHTS}, [None, None])
+    said = [note for note in found["notes"] if note.startswith("no pictures: ")]
+    assert len(said) == 2
+    assert any("b1/figures/alignments_test.json: 0/" in note for note in said)
+    assert any("numbers of labels and weights differ" in note for note in said)
+
+
+def test_intervals_of_shares_stay_within_0_and_1(sweep: Path) -> None:
+    for name in ("a1", "a2"):
+        records = {"exact_match": {"better": "max", "share": True}}
+        edit(sweep / name, test={"exact_match": 0.9 if name == "a1" else 1.0}, metrics=records)
+    found = {column["head"]: column for column in page_data(compared(sweep))["columns"]}
+    assert found["95 % interval"]["cells"][0] == "[0.0000, 1.0000]"
+    assert any("of its logit: within 0 and 1" in note for note in page_data(compared(sweep))["notes"])
+
+
 def test_numbers_that_json_does_not_know_are_in_no_page(sweep: Path) -> None:
     for name in ("a1", "b1", "b2"):
         edit(sweep / name, test={"exact_match": 0.5, "tf_perplexity": 1e308})

@@ -330,3 +330,66 @@ def test_predictions_where_rows_differ_and_words_where_nothing_is_shown(runs: Pa
     assert (found["all"], found["differing"]) == (20, 8)
     assert found["says"]
     assert "say the same" in found["nothing"]
+
+
+def test_weights_are_cells_and_shaded_words(runs: Path) -> None:
+    matrix = {
+        "axes": ["target", "source"],
+        "rows": ["ab", "c"],
+        "columns": ["long", "s"],
+        "weights": [[0, 1], [1, 0.5]],
+    }
+    text = {"title": "right", "sentences": [{"words": ["x", " y"], "shades": [0.0, 1.0], "weight": 0.25}]}
+    shown = [{**matrix, "title": str(number)} for number in range(4)] + [text]
+    (runs / "Dot1" / "figures" / "alignments_test.json").write_text(json.dumps(shown))
+    found = visit(
+        runs,
+        """
+        find("show-filtered").click();
+        const figure = [...find("pictures").children].find((one) => one.querySelector("table"));
+        const cells = [...figure.querySelector("table").querySelectorAll("td")];
+        found.colors = cells.map((cell) => getComputedStyle(cell).backgroundColor);
+        found.title = cells[3].title;
+        found.heads = [...figure.querySelector("tr").cells].map((cell) => cell.textContent);
+        found.tables = figure.querySelectorAll("table").length;
+        [...figure.querySelectorAll("button")].at(-1).click();
+        found.text = figure.querySelector(".shaded").textContent;
+        found.images = find("pictures").querySelectorAll("img").length;
+        type("additive"); find("show-filtered").click();
+        const said = find("pictures-section").querySelector(".said"); found.said = said.hidden;
+        find("show-none").click(); found.none = said.textContent;
+        """,
+    )
+    assert found["colors"] == [
+        "rgba(11, 79, 158, 0)",
+        "rgb(11, 79, 158)",
+        "rgb(11, 79, 158)",
+        "rgba(11, 79, 158, 0.502)",
+    ]
+    assert found["title"] == "c, s: 0.50"
+    assert found["heads"] == ["target \\ source", "long", "s"]
+    assert (found["tables"], found["text"], found["images"]) == (4, "right0.25x y", 2)
+    assert (found["said"], found["none"]) == (True, "None of the ticked rows has such a picture.")
+
+
+def test_a_section_that_has_nothing_says_so(tmp_path: Path) -> None:
+    run = make_run(tmp_path / "sweep" / "a")
+    for name in ("metrics.csv", "predictions.jsonl"):
+        (run / name).unlink()
+    found = visit(
+        tmp_path / "sweep",
+        """
+        for (const name of ["curves", "settings", "samples", "pictures"]) {
+          const section = find(`${name}-section`);
+          const visible = [...section.children].filter((child) => !child.hidden);
+          found[name] = visible.map((child) => child.textContent);
+        }
+        """,
+    )
+    assert found["curves"] == [
+        "Learning curves",
+        "No run of these kept a curve: there is no metrics.csv beside the results.",
+    ]
+    assert found["settings"][1] == "The configurations differ in nothing but seed, folds and paths."
+    assert found["samples"][1] == "No run of these kept its predictions of this split."
+    assert found["pictures"][1].startswith("No run of these drew pictures at test")

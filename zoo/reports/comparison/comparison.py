@@ -15,11 +15,11 @@ from zoo.reports.columns import Column, cost_columns, metric_column
 from zoo.reports.comparison.items import Items, language_of, read_items
 from zoo.reports.comparison.refusal import comparability_errors, require_comparable
 from zoo.reports.groups import Group, group, mixed
-from zoo.reports.names import special
 from zoo.reports.records import item_score, merged
 from zoo.reports.runs import VALIDATION, Run
 from zoo.reports.seeds import SeedDifference, Summary
 from zoo.reports.significance import Difference, paired_bootstrap
+from zoo.runs.typed import special
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,16 @@
 """What the page shows, as plain containers."""
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from PIL import Image
+from pydantic import TypeAdapter, ValidationError
 
-from zoo.core.reading import require_regular
+from zoo.core.reading import read_json, require_regular
+from zoo.figures.shown import Matrix, Shown
 from zoo.reports.comparison import table
 from zoo.reports.comparison.comparison import Comparison, Row
 from zoo.reports.comparison.curves import bands, kept_curve, read_curves
@@ -18,6 +21,7 @@ _SAMPLES, _LONGEST = 24, 600
 """Test items whose predictions are shown, and characters of a text."""
 _PICTURE_BYTES = 6 * 2**20
 """Pictures that a page holds, in all: of the baseline first, then of the best groups."""
+_SHOWN: TypeAdapter[list[Shown]] = TypeAdapter(list[Shown])
 
 
 def page_data(comparison: Comparison) -> dict[str, Any]:
@@ -155,7 +159,7 @@ def _cut(text: str) -> str:
 def _pictures(
     comparison: Comparison, order: Sequence[int], notes: list[str]
 ) -> dict[str, list[dict[str, Any] | None]]:
-    """What a run of each group attended to at test, by the kind of picture.
+    """What a run of each group attended to at test, by the kind of picture: weights where it kept them.
 
     It is the group's first run or, of folds, the one on the fold of the baseline's: others have other items.
     """
@@ -166,6 +170,7 @@ def _pictures(
         runs = (run for run in comparison.rows[number].group.runs if run.fold == fold)
         run = next(runs, None)
         files = sorted((run.path / "figures").glob("*_test.png")) if run else []
+        files = [data if (data := file.with_suffix(".json")).exists() else file for file in files]
         try:
             left -= sum(file.stat().st_size for file in files)
             if left < 0:
@@ -185,13 +190,34 @@ def _pictures(
 
 
 def _picture(file: Path) -> dict[str, Any]:
-    """The picture as a data URI, with its size in pixels.
+    """What a figure shows: weights, or the picture as a data URI with its size in pixels.
 
     Raises:
         OSError: it cannot be read, or is no picture.
+        ValueError: the weights are damaged.
     """
+    if file.suffix == ".json":
+        return {"shown": [asdict(one) for one in _weights(file)]}
     require_regular(file)
     with Image.open(file) as image:
         width, height = image.size
     content = base64.b64encode(file.read_bytes()).decode("ascii")
     return {"uri": f"data:image/png;base64,{content}", "width": width, "height": height}
+
+
+def _weights(file: Path) -> list[Shown]:
+    try:
+        shown = _SHOWN.validate_python(read_json(file))
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = "/".join(map(str, first["loc"]))
+        raise ValueError(f"{file}: {where}: {first['msg']}") from error
+    for one in shown:
+        pairs: list[tuple[Sized, Sized]] = (
+            [(one.rows, one.weights), *((one.columns, row) for row in one.weights)]
+            if isinstance(one, Matrix)
+            else [(sentence.words, sentence.shades) for sentence in one.sentences]
+        )
+        if any(len(labels) != len(values) for labels, values in pairs):
+            raise ValueError(f"{file}: the numbers of labels and weights differ")
+    return shown

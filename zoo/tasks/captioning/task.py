@@ -146,13 +146,13 @@ class CaptioningTask(WritingTask):
         "rouge_l": Measure(
             RougeL, better="max", digits=1, role="support", watched=2, items=CAPTION_ITEMS["rouge_l"]
         ),
-        "exact_match": Measure(CaptionMatch, better="max", watched=5, items=CAPTION_MATCH_ITEMS),
-        "pointing_accuracy": Measure(Pointing, better="max", role="attention", watched=4),
+        "exact_match": Measure(CaptionMatch, better="max", watched=5, items=CAPTION_MATCH_ITEMS, share=True),
+        "pointing_accuracy": Measure(Pointing, better="max", role="attention", watched=4, share=True),
         **{
             f"pointing_{name}": Measure(MeanMetric, better=None, role="detail")
             for name in ("uniform", "centre", "random")
         },
-        "pointing_counted": Measure(Pointing, better="max", role="detail"),
+        "pointing_counted": Measure(Pointing, better="max", role="detail", share=True),
         **{
             f"bleu_{n}_nobp": Measure(
                 CaptionBleu, better="max", digits=1, role="detail", items=CAPTION_ITEMS[f"bleu_{n}_nobp"]

@@ -77,15 +77,23 @@ class ClassificationTask(Task):
     rules = (vectors_fit_network, run_fits_network)
     metrics: ClassVar = {
         "accuracy": Measure(
-            MulticlassAccuracy, better="max", digits=4, headline=True, watched=1, items=MATCH_ITEMS
+            MulticlassAccuracy,
+            better="max",
+            digits=4,
+            headline=True,
+            watched=1,
+            items=MATCH_ITEMS,
+            share=True,
         ),
-        "macro_f1": Measure(MulticlassF1Score, better="max", digits=4, role="support", watched=3),
-        "calibration_error": Measure(MulticlassCalibrationError, better="min", digits=4, role="support"),
-        "train_accuracy": Measure(MeanMetric, better=None, digits=4, role="support"),
+        "macro_f1": Measure(MulticlassF1Score, better="max", digits=4, role="support", watched=3, share=True),
+        "calibration_error": Measure(
+            MulticlassCalibrationError, better="min", digits=4, role="support", share=True
+        ),
+        "train_accuracy": Measure(MeanMetric, better=None, digits=4, role="support", share=True),
         "accuracy_gap": Measure(MeanMetric, better=None, digits=4, role="support"),
-        "pointing_accuracy": Measure(MeanMetric, better="max", role="attention", watched=4),
-        "sentence_pointing": Measure(MeanMetric, better="max", role="detail"),
-        "word_pointing": Measure(MeanMetric, better="max", role="detail"),
+        "pointing_accuracy": Measure(MeanMetric, better="max", role="attention", watched=4, share=True),
+        "sentence_pointing": Measure(MeanMetric, better="max", role="detail", share=True),
+        "word_pointing": Measure(MeanMetric, better="max", role="detail", share=True),
         "loss": Measure(MeanMetric, better="min", role="detail", watched=2),
     }
 

@@ -55,7 +55,7 @@ class LanguageModelling(Task):
         "bits_per_character": Measure(BitsPerCharacter, better="min", digits=3, headline=True, watched=2),
         "perplexity": Measure(Perplexity, better="min", digits=2, headline=True, watched=3),
         "loss": Measure(Perplexity, better="min", digits=4, role="support", watched=1, items=LOSS_ITEMS),
-        "accuracy": Measure(MeanMetric, better="max", digits=4, role="support", watched=4),
+        "accuracy": Measure(MeanMetric, better="max", digits=4, role="support", watched=4, share=True),
     }
 
     @classmethod

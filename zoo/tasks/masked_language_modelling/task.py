@@ -71,8 +71,8 @@ class MaskedLanguageModelling(Task):
     metrics: ClassVar = {
         "loss": Measure(MaskedLoss, better="min", digits=3, headline=True, watched=1),
         "perplexity": Measure(Perplexity, better="min", digits=1, role="support"),
-        "accuracy": Measure(MaskedAccuracy, better="max", digits=4, watched=2),
-        "next_sentence_accuracy": Measure(MeanMetric, better="max", digits=4, watched=3),
+        "accuracy": Measure(MaskedAccuracy, better="max", digits=4, watched=2, share=True),
+        "next_sentence_accuracy": Measure(MeanMetric, better="max", digits=4, watched=3, share=True),
         "next_sentence_loss": Measure(MeanMetric, better="min", digits=3, role="support"),
     }
 

@@ -86,19 +86,33 @@ class MatchingTask(Task):
     rules = (overlap_is_read, vectors_fit_network, run_fits_network)
     metrics: ClassVar = {
         "map": Measure(
-            MeanAveragePrecision, better="max", digits=4, headline=True, watched=1, items=MAP_ITEMS
+            MeanAveragePrecision,
+            better="max",
+            digits=4,
+            headline=True,
+            watched=1,
+            items=MAP_ITEMS,
+            share=True,
         ),
         "accuracy": Measure(
-            MulticlassAccuracy, better="max", digits=4, headline=True, watched=2, items=MATCH_ITEMS
+            MulticlassAccuracy,
+            better="max",
+            digits=4,
+            headline=True,
+            watched=2,
+            items=MATCH_ITEMS,
+            share=True,
         ),
         "pearson": Measure(PearsonCorrCoef, better="max", digits=4, headline=True, watched=3),
-        "mrr": Measure(MeanReciprocalRank, better="max", digits=4, beside="map", items=MRR_ITEMS),
-        "f1": Measure(BinaryF1Score, better="max", digits=4, beside="accuracy"),
-        "macro_f1": Measure(MulticlassF1Score, better="max", digits=4, role="support", beside="accuracy"),
+        "mrr": Measure(MeanReciprocalRank, better="max", digits=4, beside="map", items=MRR_ITEMS, share=True),
+        "f1": Measure(BinaryF1Score, better="max", digits=4, beside="accuracy", share=True),
+        "macro_f1": Measure(
+            MulticlassF1Score, better="max", digits=4, role="support", beside="accuracy", share=True
+        ),
         "spearman": Measure(SpearmanCorrCoef, better="max", digits=4, beside="pearson"),
         "mse": Measure(MeanSquaredError, better="min", digits=4, beside="pearson", items=SQUARED_ERROR_ITEMS),
-        "alignment_accuracy": Measure(AlignmentAccuracy, better="max", role="attention"),
-        "pointing_accuracy": Measure(PointingAccuracy, better="max", role="attention"),
+        "alignment_accuracy": Measure(AlignmentAccuracy, better="max", role="attention", share=True),
+        "pointing_accuracy": Measure(PointingAccuracy, better="max", role="attention", share=True),
         "loss": Measure(MeanMetric, better="min", role="detail", watched=4),
     }
     controls: ClassVar = {

@@ -60,8 +60,8 @@ class MemoryTask(Task):
     rules = (nothing_is_sampled,)
     metrics: ClassVar = {
         "bits_per_sequence": Measure(MeanBySize, better="min", headline=True, watched=1, items=BITS_ITEMS),
-        "wrong_bits": Measure(MeanBySize, better="min", digits=4, watched=2),
-        "exact_sequences": Measure(MeanBySize, better="max", items=EXACT_ITEMS),
+        "wrong_bits": Measure(MeanBySize, better="min", digits=4, watched=2, share=True),
+        "exact_sequences": Measure(MeanBySize, better="max", items=EXACT_ITEMS, share=True),
     }
     controls: ClassVar = {"optimal": Control("the best predictor that there is")}
 

@@ -96,9 +96,11 @@ class RecognitionTask(Task):
     noun, unit = "images", "images"
     predictor = Recogniser
     metrics: ClassVar = {
-        "error": Measure(Error, better="min", digits=4, headline=True, watched=1, items=WRONG_ITEMS),
-        "error_1_sample": Measure(Error, better="min", digits=4, role="support"),
-        "error_10_samples": Measure(Error, better="min", digits=4, role="support"),
+        "error": Measure(
+            Error, better="min", digits=4, headline=True, watched=1, items=WRONG_ITEMS, share=True
+        ),
+        "error_1_sample": Measure(Error, better="min", digits=4, role="support", share=True),
+        "error_10_samples": Measure(Error, better="min", digits=4, role="support", share=True),
         "loss": Measure(MeanMetric, better="min", role="detail", watched=2),
         "saturation": Measure(MeanMetric, better=None, role="detail"),
     }

@@ -109,7 +109,7 @@ class TrackingTask(Task):
     noun, unit = "games", "games"
     predictor = CatchPlayer
     metrics: ClassVar = {
-        "catch_rate": Measure(CatchRate, better="max", headline=True, watched=1),
+        "catch_rate": Measure(CatchRate, better="max", headline=True, watched=1, share=True),
         "catch_rate_standard_error": Measure(StandardError, better="min", role="support"),
         "saturation": Measure(MeanMetric, better=None, role="detail"),
     }

@@ -145,13 +145,15 @@ class TranslationTask(WritingTask):
         "tf_perplexity": Measure(
             Perplexity, better="min", digits=1, role="support", beside="bleu_tok_lc", watched=4
         ),
-        "exact_match": Measure(ExactMatch, better="max", headline=True, watched=3, items=MATCH_ITEMS),
-        "alignment_accuracy": Measure(AlignmentAccuracy, better="max", role="attention"),
+        "exact_match": Measure(
+            ExactMatch, better="max", headline=True, watched=3, items=MATCH_ITEMS, share=True
+        ),
+        "alignment_accuracy": Measure(AlignmentAccuracy, better="max", role="attention", share=True),
         "alignment_entropy": Measure(AlignmentEntropy, better=None, role="detail"),
         "alignment_normalised_entropy": Measure(AlignmentEntropy, better=None, role="detail"),
         "alignment_sharpness": Measure(AlignmentSharpness, better=None, role="detail"),
-        "number_coverage": Measure(NumberCoverage, better="max", role="detail"),
-        "name_coverage": Measure(NameCoverage, better="max", role="detail"),
+        "number_coverage": Measure(NumberCoverage, better="max", role="detail", share=True),
+        "name_coverage": Measure(NameCoverage, better="max", role="detail", share=True),
         "tf_loss": Measure(Perplexity, better="min", role="detail"),
     }
 

@@ -1,7 +1,9 @@
 """Figures at some validations and at test: what every callback that draws has in common."""
 
+import json
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,14 +11,20 @@ import lightning.pytorch as pl
 from lightning.pytorch import Callback
 from matplotlib.figure import Figure
 
-from zoo.core.files import write_bytes
+from zoo.core.files import write_bytes, write_text
 from zoo.figures import png
+from zoo.figures.shown import shown_in
 from zoo.training.callbacks.fixed import require_few
 from zoo.training.callbacks.media import log_image
+from zoo.training.callbacks.self_description import SelfDescription
+
+_TEST = "test"
 
 
 class Figures(Callback):
     """Draws at every k-th validation and at test, into figures/ of the run's folder and into dashboards.
+
+    At test the weights that a figure shows are kept beside it as JSON, for pages that draw them themselves.
 
     Args:
         folder: the run's folder.
@@ -70,7 +78,7 @@ class Figures(Callback):
 
     def on_test_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Draws items of the test split, with the weights that were tested."""
-        self._keep(trainer, pl_module, "test", "test")
+        self._keep(trainer, pl_module, "test", _TEST)
 
     def _keep(self, trainer: pl.Trainer, task: pl.LightningModule, split: str, when: str) -> None:
         if not trainer.is_global_zero:
@@ -79,5 +87,16 @@ class Figures(Callback):
             figures = self.draw(trainer, task, split, when)
         for name, figure in figures.items():
             file = self._folder / f"{name}_{when}.png"
-            write_bytes(file, png(figure))
+            write_bytes(file, png(figure, heading=_name(trainer)))
+            if when == _TEST and (shown := shown_in(figure)):
+                content = json.dumps(
+                    [asdict(one) for one in shown], ensure_ascii=False, separators=(",", ":")
+                )
+                write_text(file.with_suffix(".json"), content)
             log_image(trainer.loggers, f"{split}/{name}", file, trainer.global_step)
+
+
+def _name(trainer: pl.Trainer) -> str:
+    """Of the run, with the words in which it differs from its recipe; empty where nothing describes it."""
+    described = (callback for callback in trainer.callbacks if isinstance(callback, SelfDescription))  # type: ignore[attr-defined]
+    return next((callback.name for callback in described), "")

@@ -22,6 +22,11 @@ class SelfDescription(Callback):
         self._config = config
         self._spec = spec
 
+    @property
+    def name(self) -> str:
+        """The run's."""
+        return str(self._config.get("name") or "")
+
     def on_save_checkpoint(
         self, trainer: pl.Trainer, pl_module: pl.LightningModule, checkpoint: dict[str, Any]
     ) -> None:

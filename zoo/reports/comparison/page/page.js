@@ -201,6 +201,7 @@
     drawn.xaxis.type = find("curve-log-x").checked ? "log" : "linear";
     drawn.yaxis.type = find("curve-log-y").checked ? "log" : "linear";
     Plotly.react("curves", traces, drawn, config);
+    say("curves-section", traces.length ? "" : `None of the ticked rows has a curve of ${name}.`);
   }
 
   function front(points, moreIsBetter) {
@@ -244,6 +245,20 @@
     Plotly.react("costs", traces, layout(escaped(name), escaped(data.metric), { showlegend: true }), config);
   }
 
+  /** A line at the end of a section; no words take it away. */
+  function say(section, words) {
+    let line = find(section).querySelector(".said");
+    if (!line) find(section).append(line = element("p", "", { className: "hint said" }));
+    line.textContent = words;
+    line.hidden = !words;
+  }
+  /** A section that has nothing to show says so in place of its controls. */
+  function emptied(section, isEmpty, words) {
+    if (!isEmpty) return;
+    [...find(section).children].forEach((child) => { child.hidden = child.tagName !== "H2"; });
+    say(section, words);
+  }
+
   // What is side by side.
   const headsOf = (first, chosen) => {
     const head = element("thead");
@@ -282,25 +297,75 @@
       }
       lines.append(line);
     });
-    const empty = element("tr", element("td", "The ticked rows say the same of every item here."));
-    if (!lines.rows.length) lines.append(empty);
     find("samples").replaceChildren(headsOf(["input", "reference"], chosen), lines);
+    const same = lines.rows.length ? "" : "The ticked rows say the same of every item here.";
+    say("samples-section", chosen.length ? same : "None of the ticked rows kept its predictions.");
   }
-  /** All to one scale, as large as there is room for: what is longer in one is longer on the page, too. */
+  /** Pictures to one scale, as large as there is room for: what is longer in one is longer on the page, too. */
   function drawPictures() {
     const images = data.pictures[find("picture-kind").value] || [];
     const chosen = visible().filter((row) => images[row]);
-    const widest = Math.max(...chosen.map((row) => images[row].width));
+    const widest = Math.max(...chosen.map((row) => images[row].width || 0));
     find("pictures").replaceChildren(...chosen.map((row) => {
+      const figure = element("figure", element("figcaption", named(data.labels[row])));
+      if (images[row].shown) {
+        figure.append(...weightsOf(images[row].shown));
+        return figure;
+      }
       const image = imageOf(row, images[row]);
       image.style.width = `min(${(100 * image.width) / widest}%, ${image.width}px)`;
-      const button = element("button", image, { type: "button", title: "show at full size" });
+      const button = element("button", image, { type: "button", title: "show at full size", className: "enlarges" });
       button.addEventListener("click", () => enlarge(row, images[row]));
-      const figure = element("figure", element("figcaption", named(data.labels[row])));
       figure.append(button);
       return figure;
     }));
+    say("pictures-section", chosen.length ? "" : "None of the ticked rows has such a picture.");
   }
+  const mostMatrices = 4; // of a row, until more are asked for: heads are many
+  function weightsOf(items) {
+    const drawn = (item) => (item.sentences ? shadedText(item) : weightTable(item));
+    const made = items.slice(0, mostMatrices).map(drawn);
+    if (items.length <= mostMatrices) return made;
+    const more = element("button", `show ${items.length - mostMatrices} more`, { type: "button" });
+    more.addEventListener("click", () => more.replaceWith(...items.slice(mostMatrices).map(drawn)));
+    return [...made, more];
+  }
+  /** Weights as cells of a table: its labels stay legible, and where it is too wide it scrolls. */
+  function weightTable({ title, axes, rows: labels, columns, weights }) {
+    const head = element("tr", element("th", `${axes[0]} \\ ${axes[1]}`, { className: "axes" }));
+    head.append(...columns.map((label) => element("th", element("span", label), {
+      scope: "col",
+      className: [...label].length > 1 ? "long" : "",
+    })));
+    const lines = weights.map((values, row) => {
+      const line = element("tr", element("th", labels[row], { scope: "row" }));
+      line.append(...values.map((value, column) => {
+        const cell = element("td", "", { title: `${labels[row]}, ${columns[column]}: ${value.toFixed(2)}` });
+        cell.style.backgroundColor = shade(value);
+        return cell;
+      }));
+      return line;
+    });
+    const table = element("table", title ? element("caption", title) : "", { className: "weights" });
+    const [top, middle] = [element("thead", head), element("tbody")];
+    middle.append(...lines);
+    table.append(top, middle);
+    return element("div", table, { className: "sideways", tabIndex: 0 });
+  }
+  function shadedText({ title, sentences }) {
+    const made = element("div", element("p", title, { className: "hint" }), { className: "shaded" });
+    for (const { words, shades, weight } of sentences) {
+      const line = element("p", weight === null ? "" : element("span", weight.toFixed(2), { className: "of-sentence" }));
+      words.forEach((word, place) => {
+        const part = element("span", word, { title: shades[place].toFixed(2) });
+        part.style.backgroundColor = shade(0.55 * shades[place]); // words stay legible
+        line.append(part);
+      });
+      made.append(line);
+    }
+    return made;
+  }
+  const shade = (share) => tinted(style("--weight"), Math.min(Math.max(share, 0), 1));
   // With its size, that the page does not move when it is there.
   const imageOf = (row, { uri, width, height }) =>
     element("img", "", { alt: `attention of ${cut(data.labels[row], 200)}`, src: uri, width, height, decoding: "async" });
@@ -336,11 +401,11 @@
   options(find("cost"), costNames);
   if (costNames.some((name) => name.endsWith("/s"))) find("cost").value = costNames.find((name) => name.endsWith("/s"));
   options(find("picture-kind"), kinds);
-  find("curves-section").hidden = !curveNames.length;
-  find("cost-section").hidden = !costNames.length;
-  find("settings-section").hidden = !Object.keys(data.settings).length;
-  find("samples-section").hidden = !data.samples.items.length;
-  find("pictures-section").hidden = !kinds.length;
+  emptied("curves-section", !curveNames.length, "No run of these kept a curve: there is no metrics.csv beside the results.");
+  emptied("cost-section", !costNames.length, "The runs' costs do not compare, or are not known: see the notes.");
+  emptied("settings-section", !Object.keys(data.settings).length, "The configurations differ in nothing but seed, folds and paths.");
+  emptied("samples-section", !data.samples.items.length, "No run of these kept its predictions of this split.");
+  emptied("pictures-section", !kinds.length, "No run of these drew pictures at test: they lie in figures/ of a run's folder.");
   find("title").textContent = `${data.dataSet ? `${data.dataSet}: ` : ""}${data.metric} of ${data.split}`;
   find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${cut(data.labels[data.baseline], 200)}`;
   find("notes").append(...data.notes.map((note) => element("li", note)));
