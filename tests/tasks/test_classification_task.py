@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from matplotlib.figure import Figure
 from quiet import quiet_trainer
 from sklearn.metrics import f1_score
 from text_classifiers import (
@@ -29,8 +30,10 @@ from zoo.attention import GumbelHard, Hard
 from zoo.core.spec import DataSpec, LabelSpec
 from zoo.kernels.noise import keyed
 from zoo.networks.pooling import LearnedQuery, Max, Mean
+from zoo.tasks.classification import text_figures
 from zoo.tasks.classification.readings import Weights, choices_of, pointing, readings_of, weights_of
 from zoo.tasks.classification.scores import BINS, ClassificationScores
+from zoo.tasks.classification.text_figures import TextFigures
 
 
 def made_up(count: int = 300, classes: int = 4) -> tuple[Tensor, Tensor]:
@@ -341,3 +344,32 @@ class TestLearning:
             assert item["prediction"] == answer.label
             assert item["probability"] == pytest.approx(answer.probability, rel=1e-4)
         assert "test/train_accuracy" not in tested
+
+
+def test_the_same_texts_and_right_and_wrong_ones_are_drawn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sheets: list[dict[str, Any]] = []
+    monkeypatch.setattr(text_figures, "shaded_sheet", lambda groups, title: sheets.append(groups) or Figure())
+    data = needles(tmp_path, documents=True, train=50)
+    task = make_task(hierarchical(data=data.spec), data.spec)
+    trainer = quiet_trainer(tmp_path, callbacks=[TextFigures(folder=tmp_path, texts=2)])
+    trainer.test(task, datamodule=data, verbose=False)
+    names = {path.name for path in (tmp_path / "figures").iterdir()}
+    assert names == {"texts_test.png", "texts_right_and_wrong_test.png"}
+    same, apart = sheets
+    assert [len(texts) for texts in same.values()] == [2]
+    assert apart.keys() <= {"right", "wrong"}
+    for heading, texts in apart.items():
+        for text in texts:
+            answer, true = text.notes[0].split(", true: ")
+            assert (answer.partition(" (")[0] == true) is (heading == "right")
+
+
+def test_what_does_not_attend_is_not_drawn(tmp_path: Path) -> None:
+    data = needles(tmp_path, train=50)
+    callback = TextFigures(folder=tmp_path, texts=2)
+    quiet_trainer(tmp_path, callbacks=[callback]).test(
+        make_task(flat(Mean, data.spec), data.spec), datamodule=data, verbose=False
+    )
+    assert not list(tmp_path.glob("figures/*.png"))

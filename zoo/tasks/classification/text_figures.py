@@ -40,7 +40,7 @@ class TextFigures(Figures):
             alike[item["prediction"] in item["references"]].append(item)
         groups = {
             "texts": {"": fixed_predictions(task, split, self._texts)},
-            "right_and_wrong": {
+            "texts_right_and_wrong": {
                 "right": alike[True][: self._texts],
                 "wrong": alike[False][: self._texts],
             },
