@@ -11,6 +11,9 @@ from data.text.text_files import content_hash, read_pairs
 
 FILES = {"train": "train", "val": "val", "test": "test_2016_flickr"}
 
+FURTHER = ("test_2017_flickr", "test_2017_mscoco", "test_2018_flickr")
+"""Test sets of later years, which are splits of these names where both of their files lie."""
+
 _URLS = (
     "https://raw.githubusercontent.com/multi30k/dataset/master/data/task1/raw/",
     "https://github.com/multi30k/dataset/raw/master/data/task1/raw/",
@@ -42,7 +45,8 @@ class Multi30k(PairCorpus):
     """29,000 / 1,014 / 1,000 pairs in their published layout, `multi30k/raw/<split>.<language>.gz`.
 
     Unpacked files of the same names without `.gz` serve as well. What is missing is downloaded, English and
-    German; other languages' files (French and Czech are published) are used where they lie.
+    German; other languages' files (French and Czech are published) are used where they lie, and so are the
+    test sets of later years (`FURTHER`).
 
     Attributes:
         data_dir: the folder that holds `multi30k/`.
@@ -90,9 +94,14 @@ class Multi30k(PairCorpus):
                 others = ", ".join(f"{other}.gz" for other in missing[number:])
                 raise FileNotFoundError(f"{error}{others and f'; likewise {others}'}") from error
         source, target = self.languages
-        return {
+        splits = {
             split: (paths[f"{stem}.{source}"], paths[f"{stem}.{target}"]) for split, stem in FILES.items()
         }
+        for stem in FURTHER:
+            pair = [packed_or_not(self._raw, f"{stem}.{language}") for language in self.languages]
+            if pair[0] and pair[1]:
+                splits[stem] = (pair[0], pair[1])
+        return splits
 
     def _found(self) -> dict[str, Path | None]:
         """The file of each name; None where it is missing and can be downloaded.

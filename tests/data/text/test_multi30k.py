@@ -74,6 +74,21 @@ def publish(monkeypatch: pytest.MonkeyPatch, content: bytes) -> None:
     monkeypatch.setattr(data.text.multi30k, "_PUBLISHED", files)
 
 
+def test_later_test_sets_are_splits_where_both_files_lie(
+    tmp_path: Path, net: Callable[..., list[str]]
+) -> None:
+    raw = place(tmp_path)
+    before = Multi30k(data_dir=tmp_path).fingerprint()
+    (raw / "test_2017_mscoco.en").write_bytes(b"A cat.\n")
+    assert set(load(data_dir=tmp_path)) == set(FILES), "a text without its translations is no test"
+    (raw / "test_2017_mscoco.de.gz").write_bytes(gzip.compress(b"Eine Katze.\n"))
+    splits = load(data_dir=tmp_path)
+    assert list(splits) == [*FILES, "test_2017_mscoco"]
+    assert splits["test_2017_mscoco"] == [("A cat.", "Eine Katze.")]
+    assert Multi30k(data_dir=tmp_path).fingerprint() != before
+    assert not net(unreachable)
+
+
 @pytest.mark.parametrize("packed", [True, False])
 def test_files_in_place_are_used(tmp_path: Path, packed: bool, net: Callable[..., list[str]]) -> None:
     place(tmp_path, packed=packed)
