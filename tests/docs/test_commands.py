@@ -65,7 +65,7 @@ def first_job(line: str) -> list[str]:
 def _first(word: str) -> list[str]:
     key, _, value = word.partition("=")
     if key == "either":
-        return value.removeprefix("(").partition(")")[0].split(",")
+        return re.findall(r"[\w./]+=[^,]*", value.removeprefix("(").partition(")")[0])
     if value.startswith("glob("):
         pattern = value.removeprefix("glob(").removesuffix(")")
         return [f"{key}={min((CONF / key).glob(f'{pattern}.yaml')).stem}"]

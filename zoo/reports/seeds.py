@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import expit, logit  # type: ignore[import-untyped]
 from scipy.stats import t as student  # type: ignore[import-untyped]
 from scipy.stats import ttest_ind, ttest_rel
 
@@ -19,7 +18,7 @@ class Summary(NamedTuple):
     Attributes:
         mean: of the seeds.
         deviation: the standard deviation (n - 1); None of one seed.
-        low, high: Student's 95 % interval of the mean, of a share on the logit scale; None of one seed.
+        low, high: Student's 95 % interval of the mean, of a share within 0 and 1; None of one seed.
         n: how many seeds.
         least, most: of the seeds.
     """
@@ -55,8 +54,9 @@ def summarise(values: Sequence[float], *, share: bool = False) -> Summary:
 
     Args:
         values: one of each seed, at least one.
-        share: whether they are shares: then the interval is that of the mean's logit, log(m / (1 - m)), with
-            the standard error s / (m (1 - m)) of the delta method, so that it lies between 0 and 1.
+        share: whether they are shares: then the interval is cut at 0 and 1. The true mean lies between them,
+            so the interval holds it as often as before. (On the logit scale that of three seeds near 1 would
+            reach far below the lowest of them.)
     """
     mean, count = statistics.fmean(values), len(values)
     if count == 1:
@@ -64,14 +64,9 @@ def summarise(values: Sequence[float], *, share: bool = False) -> Summary:
     deviation = statistics.stdev(values)
     half = float(student.ppf((1 + _CONFIDENCE) / 2, count - 1)) * deviation / math.sqrt(count)
     low, high = mean - half, mean + half
-    if share and 0 < mean < 1:  # a mean at an end has no spread
-        low, high = (_moved(mean, step / (mean * (1 - mean))) for step in (-half, half))
+    if share:
+        low, high = max(low, min(0.0, mean)), min(high, max(1.0, mean))
     return Summary(mean, deviation, low, high, count, min(values), max(values))
-
-
-def _moved(share: float, step: float) -> float:
-    """The share whose logit lies this much higher."""
-    return float(expit(logit(share) + step))
 
 
 def seed_difference(own: Mapping[int, float], baseline: Mapping[int, float]) -> SeedDifference | None:

@@ -206,8 +206,8 @@ def test_intervals_of_shares_stay_within_0_and_1(sweep: Path) -> None:
         records = {"exact_match": {"better": "max", "share": True}}
         edit(sweep / name, test={"exact_match": 0.9 if name == "a1" else 1.0}, metrics=records)
     found = {column["head"]: column for column in page_data(compared(sweep))["columns"]}
-    assert found["95 % interval"]["cells"][0] == "[0.0000, 1.0000]"
-    assert any("of its logit: within 0 and 1" in note for note in page_data(compared(sweep))["notes"])
+    assert found["95 % interval"]["cells"][0] == "[0.3147, 1.0000]"
+    assert any("mean, cut at 0 and 1" in note for note in page_data(compared(sweep))["notes"])
 
 
 def test_numbers_that_json_does_not_know_are_in_no_page(sweep: Path) -> None:

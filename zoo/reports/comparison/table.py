@@ -128,7 +128,7 @@ def notes(comparison: Comparison, *, complete: bool = False, mark: str = _BEST) 
     if any(row.scores[comparison.metric].deviation is not None for row in rows):
         several = any(len(row.group.runs) > row.scores[comparison.metric].n for row in rows)
         each = ", each the mean of its seeds" if comparison.unit == "fold" and several else ""
-        share = ", of its logit: within 0 and 1" if comparison.metrics[comparison.metric].share else ""
+        share = ", cut at 0 and 1" if comparison.metrics[comparison.metric].share else ""
         student = f"with Student's 95 % interval of the mean{share}"
         lines.append(f"± standard deviation over n {unit}s{each}, {student}")
     if any(row.seeds for row in rows):

@@ -407,7 +407,9 @@
   emptied("samples-section", !data.samples.items.length, "No run of these kept its predictions of this split.");
   emptied("pictures-section", !kinds.length, "No run of these drew pictures at test: they lie in figures/ of a run's folder.");
   find("title").textContent = `${data.dataSet ? `${data.dataSet}: ` : ""}${data.metric} of ${data.split}`;
-  find("summary").textContent = `${data.runs} runs in ${data.labels.length} rows, baseline ${cut(data.labels[data.baseline], 200)}`;
+  const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
+  const size = `${counted(data.runs, "run")} in ${counted(data.labels.length, "row")}`;
+  find("summary").textContent = `${size}, baseline ${cut(data.labels[data.baseline], 200)}`;
   find("notes").append(...data.notes.map((note) => element("li", note)));
   if (data.leftOut.length) {
     const list = element("details", element("summary", `left out (${data.leftOut.length})`));
