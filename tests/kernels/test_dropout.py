@@ -41,11 +41,9 @@ def test_the_gradient_is_that_of_the_kept(dtype: torch.dtype, shape: tuple[int, 
     torch.testing.assert_close(gradient, kept.to(dtype) / 0.6)
 
 
-def test_kept_nans_stay_nan() -> None:
-    torch.manual_seed(0)
-    kept = Dropout(0.5)(torch.ones(1000)) != 0
-    torch.manual_seed(0)
-    assert torch.equal(Dropout(0.5)(torch.full((1000,), torch.nan)).isnan(), kept)
+def test_nans_stay_nan() -> None:
+    """Dropped ones too, as in torch."""
+    assert Dropout(0.5)(torch.full((1000,), torch.nan)).isnan().all()
 
 
 def test_a_seed_fixes_the_dropout() -> None:

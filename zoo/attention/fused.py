@@ -1,4 +1,4 @@
-"""Soft attention by products in torch's fused kernels, which never store the weights."""
+"""Soft attention by products: in torch's fused kernels, which never store weights, or in our short one."""
 
 import torch
 from torch import Tensor
@@ -7,6 +7,7 @@ from torch.nn import functional
 from zoo.attention.attention import Attention
 from zoo.attention.memory import Memory
 from zoo.attention.selections import Soft
+from zoo.kernels import short_attention
 from zoo.kernels.precision import at_least_float32
 from zoo.kernels.transforms import transformed
 
@@ -26,6 +27,30 @@ def can_fuse(attention: Attention, memory: Memory) -> bool:
     """Whether there is a kernel for this attention, and it is faster for this memory."""
     on_cpu = memory.values.device.type == "cpu"
     return is_soft_product(attention) and (not on_cpu or memory.values.shape[-2] >= _FEWEST_KEYS_ON_A_CPU)
+
+
+def is_short(attention: Attention, query: Tensor, memory: Memory) -> bool:
+    """Whether `short_attention` reads the same, on a CPU, where torch's kernels do not pay yet."""
+    if memory.values.device.type != "cpu" or torch.compiler.is_compiling() or not is_soft_product(attention):
+        return False
+    assert isinstance(attention.selection, Soft)
+    leads = {part.shape[:-2] for part in (query, memory.projected, memory.values)}
+    return attention.selection.temperature == 1 and len(leads) == 1
+
+
+def short_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor:
+    """The context of `attention.read`, except for rounding.
+
+    Args:
+        attention: for which `is_short` is True.
+        query: `(*lead, Q, Dq)`.
+        memory: of that attention.
+
+    Returns:
+        `(*lead, Q, Dv)`.
+    """
+    dropout = attention.dropout.p if attention.training else 0.0
+    return short_attention(query, memory.projected, memory.values, memory.keep_mask, dropout)
 
 
 def fused_context(attention: Attention, query: Tensor, memory: Memory, *, causal: bool = False) -> Tensor:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from torch import Tensor, nn
 
 from zoo.attention.attention import Attention, check_queries, check_values, checked_mask
-from zoo.attention.fused import can_fuse, fused_context
+from zoo.attention.fused import can_fuse, fused_context, is_short, short_context
 from zoo.attention.memory import Attended, Memory
 from zoo.attention.rotary import Rotary
 from zoo.attention.scores import ScaledDot, Score, covering
@@ -182,6 +182,8 @@ class MultiHeadAttention(nn.Module):
         """`forward` between the projections: queries `(*lead, h, Q, d_k)` read `(*lead, h, Q, d_v)`."""
         if not weights and can_fuse(self.attention, memory):
             return Attended(fused_context(self.attention, query, memory, causal=causal), None)
+        if not weights and is_short(self.attention, query, memory):
+            return Attended(short_context(self.attention, query, memory), None)
         return self.attention.read(query, memory, self._swapped(state))
 
     def _swapped(self, state: Tensor | None) -> Tensor | None:

@@ -7,6 +7,7 @@ from zoo.kernels.fused_rollout import FusedRollout, RolloutWeights
 from zoo.kernels.onednn import Linear, linear
 from zoo.kernels.precision import as_factor
 from zoo.kernels.repeated_linear import RepeatedLinear
+from zoo.kernels.short_attention import short_attention
 
 __all__ = [
     "Dropout",
@@ -18,4 +19,5 @@ __all__ = [
     "as_factor",
     "linear",
     "linear_cross_entropy",
+    "short_attention",
 ]

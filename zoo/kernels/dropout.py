@@ -38,17 +38,25 @@ class Dropout(nn.Dropout):
         return dropped
 
 
+def kept_elements(like: Tensor, p: float) -> Tensor:
+    """Ones, and with probability p zeros, of the shape and dtype of a tensor on a CPU."""
+    draws = torch.empty(-(-like.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
+    bits = draws.view(torch.int16)[: like.numel()].view(like.shape)
+    # Factors: a product takes a tenth of the time of `where`.
+    return torch.lt(
+        bits, round((1 - p) * _LEVELS) - _LEVELS // 2, out=torch.empty_like(bits, dtype=like.dtype)
+    )
+
+
 class _Drop(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, input: Tensor, p: float) -> Tensor:
-        draws = torch.empty(-(-input.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
-        bits = draws.view(torch.int16)[: input.numel()].view(input.shape)
-        kept = bits < round((1 - p) * _LEVELS) - _LEVELS // 2
+        kept = kept_elements(input, p)
         ctx.save_for_backward(kept)
         ctx.scale = 1 / (1 - p)
-        return torch.where(kept, input, 0.0).mul_(ctx.scale)
+        return (input * kept).mul_(ctx.scale)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (kept,) = ctx.saved_tensors
-        return torch.where(kept, gradient, 0.0).mul_(ctx.scale), None
+        return (gradient * kept).mul_(ctx.scale), None
