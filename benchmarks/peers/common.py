@@ -56,7 +56,9 @@ def measure(
     tokens = sum(int((lengths - 1).sum()) for *_, lengths in batches)
     model, loss = build(content["vocabulary"])
     model.train()
-    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-4, betas=(0.9, 0.98), weight_decay=0.0)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=1e-4, betas=(0.9, 0.98), weight_decay=0.0, fused=True
+    )
 
     def once() -> float:
         start = time.perf_counter()

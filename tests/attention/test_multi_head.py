@@ -58,6 +58,35 @@ def read(attention: MultiHeadAttention, mask: Tensor | None, **how: bool) -> Att
     return attention(randn(2, QUERIES, SIZE, seed=3), memory, **how)
 
 
+@pytest.mark.parametrize("kind", ["none", "padding"])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("weights", [True, False])
+def test_one_product_makes_queries_keys_and_values(
+    kind: str, bias: bool, weights: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    attention, mask = build(bias=bias), masks()[kind]
+    found = []
+    for together in (True, False):
+        inputs = leaf(randn(2, KEYS, SIZE, seed=4))
+        if not together:
+            monkeypatch.setattr(attention, "_projects_together", lambda _: False)
+        assert attention._projects_together(inputs) == together
+        context = attention.read_itself(inputs, mask, weights=weights).context
+        sources = [inputs, *attention.parameters()]
+        found.append([context, *torch.autograd.grad(context.sin().sum(), sources)])
+    for actual, expected in zip(*found, strict=True):
+        equal(actual, expected)
+
+
+def test_what_is_not_finite_goes_the_way_that_shields() -> None:
+    attention, inputs = build(), randn(2, KEYS, SIZE, seed=4)
+    assert attention._projects_together(inputs)
+    inputs[1, -1] = math.nan
+    assert not attention._projects_together(inputs)
+    context = attention.read_itself(inputs, masks()["padding"], weights=False).context
+    assert context[:, :4].isfinite().all()
+
+
 @pytest.mark.parametrize("kind", masks())
 def test_equations(kind: str) -> None:
     """Section 3.2, one head, query and key at a time."""

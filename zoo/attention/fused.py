@@ -35,7 +35,7 @@ def is_short(attention: Attention, query: Tensor, memory: Memory) -> bool:
         return False
     assert isinstance(attention.selection, Soft)
     leads = {part.shape[:-2] for part in (query, memory.projected, memory.values)}
-    return attention.selection.temperature == 1 and len(leads) == 1
+    return len(leads) == 1 and bool(attention.selection.temperature == 1)
 
 
 def short_context(attention: Attention, query: Tensor, memory: Memory) -> Tensor:

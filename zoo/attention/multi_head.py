@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 
 from zoo.attention.attention import Attention, check_queries, check_values, checked_mask
@@ -11,8 +12,10 @@ from zoo.attention.memory import Attended, Memory
 from zoo.attention.rotary import Rotary
 from zoo.attention.scores import ScaledDot, Score, covering
 from zoo.attention.selections import Selection, Soft
-from zoo.attention.shield import nan_queries, propagate_nan, shield
-from zoo.kernels import Linear, as_factor
+from zoo.attention.shield import nan_queries, propagate_nan, shield, sums_up
+from zoo.kernels import Linear, as_factor, linear, split_heads
+from zoo.kernels.transforms import transformed
+from zoo.kernels.unchanged import unchanged
 
 
 class MultiHeadAttention(nn.Module):
@@ -171,6 +174,39 @@ class MultiHeadAttention(nn.Module):
         queries = nan_queries(memory, causal=causal)
         read = self.read(heads, memory, state, weights=weights, causal=causal)
         return self.join(read, None if queries is None else queries.squeeze(-2))
+
+    def read_itself(
+        self, inputs: Tensor, keep_mask: Tensor | None, *, weights: bool, causal: bool = False
+    ) -> Attended:
+        """`forward` with the inputs `(*lead, N, D)` as queries and as keys of a new memory.
+
+        On a CPU one product makes queries, keys and values.
+        """
+        if not self._projects_together(inputs):
+            memory = self.prepare(inputs, keep_mask=keep_mask)
+            attended: Attended = self(inputs, memory, weights=weights, causal=causal)
+            return attended
+        keep_mask = checked_mask(keep_mask, inputs)
+        layers = [one for one in (self.W_Q, self.W_K, self.W_V) if one is not None]
+        weight = torch.cat(tuple(one.weight for one in layers))
+        biases = tuple(one.bias for one in layers if one.bias is not None)
+        rows = linear(inputs, weight, torch.cat(biases) if biases else None)
+        query, keys, values = split_heads(rows, len(layers), self.heads)
+        if keep_mask is not None and keep_mask.ndim > 2:
+            keep_mask = keep_mask.unsqueeze(-3)
+        memory = Memory(self.attention.score.project_keys(keys), values, keep_mask)
+        return self.join(self.read(query, memory, None, weights=weights, causal=causal), None)
+
+    def _projects_together(self, inputs: Tensor) -> bool:
+        """Whether one product can make queries, keys and values of finite inputs, and is faster."""
+        if inputs.device.type != "cpu" or self.rotary is not None or torch.compiler.is_compiling():
+            return False
+        layers = [self.W_Q, self.W_K, self.W_V]
+        plain = unchanged(self, MultiHeadAttention)
+        plain = plain and all(one is not None and unchanged(one, Linear) for one in layers)
+        shapes = {one.weight.shape for one in layers if one is not None}
+        # Without a number that is not finite, what is masked needs no shield: its weights are zero.
+        return plain and len(shapes) == 1 and not transformed() and sums_up(inputs)
 
     def project_query(self, query: Tensor, *, first: int) -> Tensor:
         """The queries of every head, `(*lead, h, Q, d_k)`, at positions from `first` on."""

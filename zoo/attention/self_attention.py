@@ -68,13 +68,8 @@ class SelfAttention(nn.Module):
         if self.causal:
             size = inputs.shape[-2]
             mask = combine(mask, causal_mask(size, size, device=inputs.device))
-        attended: Attended = self.attention(
-            inputs,
-            self.attention.prepare(inputs, keep_mask=mask),
-            weights=weights,
-            causal=self.causal and keep_mask is None,
-        )
-        return attended
+        causal = self.causal and keep_mask is None
+        return self.attention.read_itself(inputs, mask, weights=weights, causal=causal)
 
     def init_memory(self, inputs: Tensor) -> Memory:
         """The empty memory before the first step, for inputs like `(*lead, 1, D)`.

@@ -33,7 +33,7 @@ def shield(
         return keys, values, None
     readable, nonfinite = keep_mask.any(-2), None
     if keep_mask.shape[-2] > 1:
-        if _holds_all(readable) and _sums_up(keys) and (values is None or _sums_up(values)):
+        if _holds_all(readable) and sums_up(keys) and (values is None or sums_up(values)):
             # A view, so that gradients are summed in the order in which they are behind `where`.
             return keys.view_as(keys), None if values is None else values.view_as(values), None
         finite = finite_rows(keys) if values is None else finite_rows(keys) & finite_rows(values)
@@ -56,7 +56,7 @@ def _holds_all(readable: Tensor) -> bool:
     return plain and bool(readable.all())
 
 
-def _sums_up(tensor: Tensor) -> bool:
+def sums_up(tensor: Tensor) -> bool:
     """Whether the sum of all numbers is finite: then each of them is."""
     return math.isfinite(tensor.detach().sum().item())
 

@@ -4,6 +4,7 @@ from zoo.kernels.additive_score import additive_score
 from zoo.kernels.cross_entropy import linear_cross_entropy
 from zoo.kernels.dropout import Dropout
 from zoo.kernels.fused_rollout import FusedRollout, RolloutWeights
+from zoo.kernels.heads import split_heads
 from zoo.kernels.onednn import Linear, linear
 from zoo.kernels.precision import as_factor
 from zoo.kernels.repeated_linear import RepeatedLinear
@@ -20,4 +21,5 @@ __all__ = [
     "linear",
     "linear_cross_entropy",
     "short_attention",
+    "split_heads",
 ]
