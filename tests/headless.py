@@ -46,23 +46,29 @@ const pause = () => new Promise((done) => setTimeout(done, 200));
 """
 
 
-def open_page(text: str, folder: Path, steps: str, *, width: int = 1280) -> dict[str, Any]:
-    """Opens a page, does something in it and tells what was found.
+def watched(text: str, steps: str) -> str:
+    """A page that watches for errors and, once it is there, takes steps and reports.
 
     Args:
         text: the page.
-        folder: where it is written, and where the browser keeps its files.
         steps: JavaScript that puts what it finds into `found`.
-        width: of the window, in pixels.
     """
     first, rest = text.split("<script", 1)
     text = f"{first}<script>{WATCH}</script><script{rest}"
-    text = text.replace("</body>", f"<script>{REPORT % steps}</script></body>")
-    path = folder / "page.html"
-    path.write_text(text, encoding="utf-8")
+    return text.replace("</body>", f"<script>{REPORT % steps}</script></body>")
+
+
+def visit(address: str, folder: Path, *, width: int = 1280) -> dict[str, Any]:
+    """Opens the address of a watched page and tells what it reports; no error is among it.
+
+    Args:
+        address: of the page.
+        folder: where the browser keeps its files.
+        width: of the window, in pixels.
+    """
     own = (f"--user-data-dir={folder / 'profile'}", f"--window-size={width},1000")
     done = subprocess.run(
-        [str(CHROMIUM), *OPTIONS, *own, "--dump-dom", path.as_uri()],
+        [str(CHROMIUM), *OPTIONS, *own, "--dump-dom", address],
         capture_output=True,
         text=True,
         timeout=120,
@@ -71,5 +77,20 @@ def open_page(text: str, folder: Path, steps: str, *, width: int = 1280) -> dict
     assert report, done.stderr[-3000:]
     found: dict[str, Any] = json.loads(unescape(report[1]))
     assert found["problems"] == []
+    return found
+
+
+def open_page(text: str, folder: Path, steps: str, *, width: int = 1280) -> dict[str, Any]:
+    """Opens a page that needs nothing but itself, does something in it and tells what was found.
+
+    Args:
+        text: the page.
+        folder: where it is written, and where the browser keeps its files.
+        steps: see `watched`.
+        width: of the window, in pixels.
+    """
+    path = folder / "page.html"
+    path.write_text(watched(text, steps), encoding="utf-8")
+    found = visit(path.as_uri(), folder, width=width)
     assert found["requests"] == []
     return found

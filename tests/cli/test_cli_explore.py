@@ -1,5 +1,6 @@
 """`zoo explore`: which input goes to which runs, and what is refused before anything is written."""
 
+import socket
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,8 @@ from small_run import draw_picture, make_answerer, make_player, make_recogniser,
 from typer.testing import CliRunner, Result
 
 from zoo.cli.app import main
+from zoo.reports.explorer.forms import Form
+from zoo.reports.explorer.server import Server
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +41,7 @@ def test_what_is_refused(run: Path, tmp_path: Path) -> None:
         (tmp_path / "nothing", "abc", "--html", page): "is not a run",
         (run, "abc", "def", "--html", page): "takes one text, got 2",
         (run, "--html", page): "takes one text, got 0",
+        (run, "abc", "def"): "takes one text, got 2",
         (run, " ", "--html", page): "the input is empty",
         (run, other, "abc", "--html", page): "the model of",
         (other, picture, picture, "--html", page): "takes one picture, got 2",
@@ -66,3 +70,43 @@ def test_models_that_make_their_input(tmp_path: Path) -> None:
     assert result.exit_code == 0, result.stderr
     assert '"given":"seed 1\\nlength 7"' in page.read_text(encoding="utf-8")
     assert "15 steps" in page.read_text(encoding="utf-8")
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> list[Server]:
+    """Servers that end as soon as they begin, as by Ctrl-C."""
+    seen: list[Server] = []
+
+    def stop(self: Server) -> None:
+        seen.append(self)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Server, "serve_forever", stop)
+    return seen
+
+
+def test_without_a_file_a_page_is_served(run: Path, served: list[Server]) -> None:
+    result = _zoo(run)
+    assert result.exit_code == 0, result.stderr
+    (server,) = served
+    assert server.address in result.stdout
+    assert server.form == Form("text")
+    assert b'"runs":[]' in server.page
+    assert server.answer({"texts": ["abc fed"]})["runs"][0]["views"]
+
+
+def test_a_served_page_may_begin_with_an_input(run: Path, tmp_path: Path, served: list[Server]) -> None:
+    assert _zoo(run, "abc fed").exit_code == 0
+    answerer = make_answerer(tmp_path)
+    assert _zoo(answerer, "--seed", 2).exit_code == 0
+    assert b'"given":"abc fed"' in served[0].page
+    assert b'"given":"seed 2"' in served[1].page
+    assert served[1].form == Form("game", takes_length=True)
+    assert served[1].answer({"seed": 4, "length": 2})["given"] == "seed 4\nlength 2"
+
+
+def test_a_port_that_is_taken_is_said(run: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        result = _zoo(run, "--port", other.getsockname()[1])
+    assert result.exit_code == 2
+    assert "in use" in result.stderr

@@ -13,6 +13,9 @@ from zoo.cli.clear_errors import clear_errors
 from zoo.cli.load import Load, is_run, loader, require_inputs
 
 if TYPE_CHECKING:
+    from zoo.reports.explorer.forms import Form
+    from zoo.reports.explorer.server import Server
+    from zoo.tasks.exploration import Exploration
     from zoo.tasks.inputs import Inputs
 
 
@@ -26,9 +29,17 @@ def explore(
         ),
     ],
     html: Annotated[
-        Path,
-        typer.Option(dir_okay=False, metavar="FILE", help="Write the page here; it needs no network."),
-    ],
+        Path | None,
+        typer.Option(
+            dir_okay=False,
+            metavar="FILE",
+            help="Write the page here; it needs no network. Without it, a page is served on this machine, in"
+            " which one types the input.",
+        ),
+    ] = None,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of the page that is served; 0 takes any that is free.")
+    ] = 0,
     seed: Annotated[
         int | None, typer.Option(help="Of the game or the sequence that models make themselves.")
     ] = None,
@@ -44,33 +55,81 @@ def explore(
         typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
     ] = "32-true",
 ) -> None:
-    """Look into models: point at a word and see what it read, in every layer and head, as an HTML page."""
+    """Look into models: point at a word and see what it read, in every layer and head."""
     with clear_errors():
         from zoo.core.files import write_where_asked
         from zoo.reports.explorer.page import page
+        from zoo.reports.explorer.server import Server
         from zoo.tasks.inputs import PICTURES
 
-        if not html.absolute().parent.is_dir():  # before the long work
+        if html is not None and not html.absolute().parent.is_dir():  # before the long work
             raise ValueError(f"cannot write {html}: the folder {html.parent} does not exist")
         load = loader(device=device, precision=precision)
-        runs, given = split(arguments, load)
+        runs, given = split(arguments, load, is_asked=html is None)
         inputs = load(runs[0]).inputs()
         predictors = require_inputs(runs, inputs, lambda other: f"takes {_said(other.inputs())}", load)
         options = _options(predictors, {"seed": seed, "length": length})
-        asked: Any = tuple(given) if len(given) > 1 else given[0] if given else options.pop("seed", 1)
-        explorations = {name: predictor.explore(asked, **options) for name, predictor in predictors.items()}
         words = [Path(text).name if inputs == PICTURES else text for text in given]
-        words = words or [f"{name} {value}" for name, value in {"seed": asked, **options}.items()]
-        write_where_asked(html, page("\n".join(words), explorations).encode())
-        print(f"wrote {html}", file=sys.stderr)
+        if inputs is None:
+            options = {"seed": 1, **options}
+            words = [f"{name} {value}" for name, value in options.items()]
+        asked: Any = tuple(given) if len(given) > 1 else given[0] if given else options.pop("seed", None)
+
+        def explored(asked: Any, **options: int) -> "dict[str, Exploration]":
+            return {name: predictor.explore(asked, **options) for name, predictor in predictors.items()}
+
+        explorations = {} if asked is None else explored(asked, **options)
+        if html is not None:
+            write_where_asked(html, page("\n".join(words), explorations).encode())
+            print(f"wrote {html}", file=sys.stderr)
+        else:
+            form = _form(predictors)
+            text = page("\n".join(words), explorations, form)
+            _serve(Server(page=text, form=form, explore=explored, port=port))
 
 
-def split(arguments: Sequence[str], load: Load) -> tuple[list[str], list[str]]:
+def _form(predictors: Mapping[str, Any]) -> "Form":
+    """What a page asks for, of models that take the same.
+
+    Raises:
+        ValueError: it is nothing that one can type.
+    """
+    from zoo.reports.explorer.forms import Form
+    from zoo.tasks.inputs import PAIRS, PICTURES, SENTENCES
+
+    run, first = next(iter(predictors.items()))
+    inputs = first.inputs()
+    if inputs is None:
+        has_length = [
+            "length" in inspect.signature(predictor.explore).parameters for predictor in predictors.values()
+        ]
+        return Form("game", takes_length=all(has_length))
+    if inputs == SENTENCES:
+        return Form("text", reads_blanks=first.reads_blanks)
+    if inputs == PAIRS:
+        return Form("pair", reads_blanks=first.reads_blanks)
+    if inputs == PICTURES:
+        return Form("picture")
+    raise ValueError(f"the model of {run} takes {inputs.words}, which a page cannot ask for")
+
+
+def _serve(server: "Server") -> None:
+    """Answers until Ctrl-C."""
+    print(f"open {server.address} in a browser of this machine; Ctrl-C ends it", flush=True)
+    with server:
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("ended", file=sys.stderr)
+
+
+def split(arguments: Sequence[str], load: Load, *, is_asked: bool) -> tuple[list[str], list[str]]:
     """Runs, and the input behind them: as many arguments as the first run's model takes.
 
     Args:
         arguments: as they were typed.
         load: see `loader`.
+        is_asked: whether the page asks for the input, so that none need be given.
 
     Raises:
         ValueError: there is no run, or not what its model takes.
@@ -89,7 +148,7 @@ def split(arguments: Sequence[str], load: Load) -> tuple[list[str], list[str]]:
     first = load(runs[0])
     inputs = first.inputs()
     count = 0 if inputs is None else inputs.parts
-    if len(given) != count:
+    if len(given) != count and not (is_asked and not given):
         raise ValueError(f"the model of {runs[0]} takes {_said(inputs)}, got {len(given)}: {given}")
     if any(map(is_blank, given)):
         raise ValueError("the input is empty")

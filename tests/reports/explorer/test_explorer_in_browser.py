@@ -5,9 +5,12 @@ from typing import Any
 
 import pytest
 import torch
-from headless import in_browser, open_page
+from explored import served
+from headless import in_browser, open_page, watched
+from headless import visit as visit_address
 
 from zoo.figures import ShadedSentence, ShadedText
+from zoo.reports.explorer.forms import Form
 from zoo.reports.explorer.page import page
 from zoo.tasks.exploration import (
     Answer,
@@ -309,3 +312,80 @@ def test_a_memory_over_time(tmp_path: Path) -> None:
     assert found["third"] == ["input: 11", "read head 1: most at place 3, 1.00"]
     assert found["sizes"] == [[3, 2], [3, 3]]
     assert found["marks"][0].startswith("33.3")
+
+
+WAIT = "for (let tries = 0; tries < 50 && !document.querySelector('.answer'); tries += 1) await pause();"
+
+
+def ask(folder: Path, form: Form, steps: str, **options: Any) -> dict[str, Any]:
+    """Opens a served page, does something in it and tells what was found."""
+    with served(form, lambda text: watched(text, HELPERS + steps), **options) as server:
+        found = visit_address(server.address, folder)
+        asked = [name.removeprefix(server.address) for name in found["requests"]]
+    assert set(asked) <= {"ask"}
+    return found
+
+
+def test_a_served_page_answers_what_is_typed(tmp_path: Path) -> None:
+    found = ask(
+        tmp_path,
+        Form("text"),
+        f"""
+        found.before = [find("given-section").hidden, all(".run").length];
+        const text = all("textarea")[0];
+        text.value = "<b>ein Haus"; text.focus(); key("Enter"); {WAIT}
+        found.given = find("given").textContent; found.answer = all(".answer")[0].textContent;
+        over(tokens(0)[1]); found.said = said()[0][0]; found.shown = find("given-section").hidden;
+        text.value = "wrong"; key("Enter");
+        const hint = () => all(".ask .hint")[0].textContent;
+        for (let tries = 0; tries < 50 && !/wrong/.test(hint()); tries += 1) await pause();
+        found.error = all(".ask .hint")[0].textContent; found.still = all(".run").length;
+        """,
+        explore=answered,
+    )
+    assert found["before"] == [True, 0]
+    assert (found["given"], found["answer"]) == ("<b>ein Haus", "a house")
+    assert (found["said"], found["shown"]) == ("house read", False)
+    assert (found["error"], found["still"]) == ("that is wrong", 1)
+
+
+def answered(asked: Any, **options: int) -> dict[str, Exploration]:
+    if asked == "wrong":
+        raise ValueError("that is wrong")
+    return {"run": exploration()}
+
+
+def test_a_served_page_takes_pairs_and_games(tmp_path: Path) -> None:
+    found = ask(
+        tmp_path,
+        Form("pair"),
+        f"""
+        const texts = all("textarea"); texts[0].value = "left"; texts[1].value = "right";
+        all("form button")[0].click(); {WAIT} found.answer = all(".answer")[0].textContent;
+        """,
+    )
+    assert found["answer"] == "('left', 'right')"
+    steps = f"""
+        const fields = all("form input"); fields[0].value = "5"; fields[1].value = "40";
+        all("form button")[0].click(); {WAIT}
+        found.answer = all(".answers li")[0].textContent;
+    """
+    assert ask(tmp_path, Form("game", takes_length=True), steps)["answer"] == "5{'length': 40}"
+
+
+def test_a_served_page_takes_pictures(tmp_path: Path) -> None:
+    def explore(asked: Path) -> dict[str, Exploration]:
+        return {"run": Exploration([Answer(asked.read_text())])}
+
+    found = ask(
+        tmp_path,
+        Form("picture"),
+        f"""
+        const files = new DataTransfer(); files.items.add(new File(["pixels"], "a.png"));
+        const field = all("form input")[0]; field.files = files.files;
+        field.dispatchEvent(new Event("change")); {WAIT}
+        found.answer = all(".answer")[0].textContent; found.given = find("given").textContent;
+        """,
+        explore=explore,
+    )
+    assert (found["answer"], found["given"]) == ("pixels", "a.png")

@@ -32,6 +32,7 @@ function runBox(run) {
 function showAll(data) {
   followers.length = redrawn.length = 0;
   find("given").textContent = data.given;
+  find("given-section").hidden = !data.runs.length;
   find("runs").replaceChildren(...data.runs.map(runBox));
   redraw();
 }
@@ -48,4 +49,6 @@ addEventListener("resize", () => {
   if (innerWidth !== width) redraw(); // a phone's bars change the height alone
   width = innerWidth;
 });
-showAll(JSON.parse(find("data").textContent));
+const first = JSON.parse(find("data").textContent);
+if (first.form) find("ask").append(askForm(first.form, showAll));
+showAll(first);
