@@ -43,6 +43,7 @@ from zoo.sweeps.launch import complain, queue_run
 from zoo.sweeps.plan import print_plan
 from zoo.sweeps.retesting import CannotTest, costs_of, queue_test
 from zoo.sweeps.sweep import end_sweep, start_sweep
+from zoo.sweeps.trial import pruning
 from zoo.training.callbacks import Compiling, SelfDescription, Throughput
 from zoo.training.callbacks.final_validation import FinalValidation
 from zoo.training.checkpoint import read_checkpoint, require_vocabulary, strip_optimizer
@@ -68,7 +69,7 @@ def main() -> int:
         jobs = compose_jobs(CONF, asked.overrides, asked.multirun)
         parameters = check_jobs(jobs, asked.multirun)
         if jobs[0].config["check"]:
-            print_plan(jobs, parameters)
+            print_plan(jobs, parameters, asked.overrides)
             return 0
         if not asked.multirun:
             path, new = queue_run(jobs[0])
@@ -122,7 +123,7 @@ def fit_and_test(
     data, task = build(config)
     callbacks = list(instantiate(config["callbacks"], "callbacks").values())
     throughput = next(callback for callback in callbacks if isinstance(callback, Throughput))
-    own = [FinalValidation(), SelfDescription(config=config, spec=data.spec)]
+    own = [FinalValidation(), SelfDescription(config=config, spec=data.spec), *pruning(folder, config)]
     callbacks += [*own, Compiling()] if config.get("compile") else own
     # In inference mode autocast would cast all weights again at every step of a search.
     trainer = instantiate(config["trainer"], "trainer")(

@@ -135,6 +135,10 @@ NEEDS["model/query/other_text"] = [
     "model/pooling=attention",
     "model/recurrent=gru",
 ]
+NEEDS |= {
+    f"hydra/sweeper/{path.parent.name}/{path.stem}": ["hydra/sweeper=optuna"]
+    for path in CONF.glob("hydra/sweeper/*/*.yaml")
+}
 REACHED_BY = {
     "data/reading/in_order": ("model=lstm_language_model", "data/reading@data"),
     **{

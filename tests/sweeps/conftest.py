@@ -1,18 +1,40 @@
 """Sweeps of jobs that are over in milliseconds."""
 
 import json
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hydra.core.global_hydra import GlobalHydra
 
+import train
 from zoo.runs.status import State, StatusFile
 from zoo.sweeps.record import Sweep, SweepJob
 
 FAKE = Path(__file__).with_name("fake_job.py")
 
 MakeSweep = Callable[..., Sweep]
+Start = Callable[..., int]
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def start(runs: Path, monkeypatch: pytest.MonkeyPatch, fake_script: Path) -> Iterator[Start]:
+    """Runs `train.py` with a command line in this process, and its jobs by `fake_job.py`."""
+    monkeypatch.setattr(train, "SCRIPT", fake_script)
+
+    def run(*line: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["train.py", *line, f"paths.runs_dir={runs}"])
+        return train.main()
+
+    yield run
+    GlobalHydra.instance().clear()
 
 
 @pytest.fixture

@@ -19,6 +19,10 @@ class Preempted(BaseException):
     pass
 
 
+class Pruned(Exception):
+    pass
+
+
 def preempt(number: int, frame: object) -> None:
     raise Preempted(number)
 
@@ -27,13 +31,16 @@ def told(config: str) -> str:
     """What to do: `act`, or in a real configuration what the seed means."""
     act = re.search(r'"act": "(\w+)"', config)
     seed = re.search(r"^seed: (\d+)", config, re.MULTILINE)
-    return act[1] if act else {"2": "raise", "4": "die"}.get(seed[1] if seed else "", "finish")
+    acts = {"2": "raise", "4": "die", "6": "prune"}
+    return act[1] if act else acts.get(seed[1] if seed else "", "finish")
 
 
 def work(act: str, folder: Path) -> None:
     print("works", flush=True)
     if act == "raise":
         raise RuntimeError("as it was told")
+    if act == "prune":
+        raise Pruned("as it was told")
     if act == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     if act == "deaf":
@@ -69,6 +76,9 @@ def main() -> int:
         except Preempted as error:
             status.end(State.PREEMPTED, exit_code=128 + error.args[0])
             return 128 + int(error.args[0])
+        except Pruned as error:
+            status.end(State.PRUNED, exit_code=0, exception=error)
+            return 0
         except RuntimeError as error:
             status.end(State.FAILED, exit_code=1, exception=error)
             raise
@@ -76,7 +86,7 @@ def main() -> int:
             (folder / "seen.json").write_text(json.dumps({**seen, "end": time.time(), "resumed": resumed}))
         seed = re.search(r"^seed: (\d+)", config_file.read_text(), re.MULTILINE)
         best = {"metric": "val/chrf", "value": 1.5 * int(seed[1]) if seed else 5.0}
-        (folder / "results.json").write_text(json.dumps({"checkpoint": best}))
+        (folder / "results.json").write_text(json.dumps({"checkpoint": best, "seconds": 7.0}))
         (folder / "checkpoints").mkdir(exist_ok=True)
         (folder / "checkpoints" / "best.ckpt").write_bytes(b"weights")
         (folder / "metrics.csv").write_text("step,name,value\n1,val/chrf,5.0\n")

@@ -22,7 +22,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "sweeps.md"
 BLOCKS = re.findall(r"^```bash\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
 COMMANDS = [shlex.split(line) for block in BLOCKS for line in block.splitlines()]
 SWEEPS = [command[2:] for command in COMMANDS if command[:2] == ["python", "train.py"]]
-NEEDS = {"hydra/sweeper=optuna": "hydra_optuna_sweeper", "hydra/launcher=slurm": "hydra_submitit_launcher"}
+NEEDS = {"hydra/launcher=slurm": "hydra_submitit_launcher"}
 JOBS = {
     "sweep=policy_matrix": 9,
     "sweep.name=scores": 18,
@@ -40,7 +40,6 @@ def test_all_kinds_are_known() -> None:
     assert {line.partition(" ")[0] for line in others} == {"pip", "zoo"}
 
 
-@pytest.mark.filterwarnings("default")  # Optuna 2 speaks to SQLAlchemy as one did before its version 2
 @pytest.mark.parametrize("line", SWEEPS, ids=" ".join)
 def test_is_executed(
     line: list[str],

@@ -1,16 +1,13 @@
 """`train.py -m` from the command line to the folders of its jobs; the jobs themselves are stand-ins."""
 
 import json
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from hydra.core.global_hydra import GlobalHydra
 
-import train
 from zoo.config import compose, jobs
 from zoo.runs.status import State, StatusFile
 from zoo.sweeps import begin
@@ -20,24 +17,6 @@ from zoo.sweeps.sweep import resume_sweep
 TINY = ["data=reverse", "trainer=debug", "logger=csv", "model.embedding_size=8", "model.hidden_size=8"]
 
 Start = Callable[..., int]
-
-
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    return tmp_path / "runs"
-
-
-@pytest.fixture
-def start(runs: Path, monkeypatch: pytest.MonkeyPatch, fake_script: Path) -> Iterator[Start]:
-    """Runs `train.py` with a command line in this process, and its jobs by `fake_job.py`."""
-    monkeypatch.setattr(train, "SCRIPT", fake_script)
-
-    def run(*line: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["train.py", *line, f"paths.runs_dir={runs}"])
-        return train.main()
-
-    yield run
-    GlobalHydra.instance().clear()
 
 
 def test_a_sweep_with_accidents(
@@ -140,11 +119,6 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
             marks=pytest.mark.slow,
         ),
         (["hydra/launcher=basic"], "hydra/launcher: basic does not give each job a process"),
-        pytest.param(
-            ["hydra/sweeper=optuna"],
-            "sweeper=optuna: needs a plugin: pip install -e '.[optuna]' in the checkout",
-            marks=pytest.mark.slow,
-        ),
         (
             ["hydra/launcher=slurm"],
             "launcher=slurm: needs a plugin: pip install -e '.[slurm]' in the checkout",

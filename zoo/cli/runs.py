@@ -24,9 +24,13 @@ def resume(
         list[int] | None,
         typer.Option(min=0, metavar="NUMBER", help="A job of a sweep to leave as it is; may be repeated."),
     ] = None,
+    trials: Annotated[
+        int | None,
+        typer.Option(min=1, help="How many trials a study shall have; as many as before by default."),
+    ] = None,
     project: Project = None,
 ) -> None:
-    """Go on with a run that was stopped, in its folder and its W&B run; or complete a sweep."""
+    """Go on with a run that was stopped, in its folder and its W&B run; or complete a sweep or a study."""
     with clear_errors():
         script = require_checkout(project) / "train.py"
         if (run / "sweep.json").is_file():
@@ -34,7 +38,9 @@ def resume(
                 raise ValueError("--devices is for one run: name one of the runs in the sweep's folder")
             from zoo.sweeps.sweep import resume_sweep
 
-            raise typer.Exit(resume_sweep(script.resolve(), run, skip or ()))
+            raise typer.Exit(resume_sweep(script.resolve(), run, skip or (), trials=trials))
+        if trials is not None:
+            raise ValueError("--trials is for a study: name its folder, which holds sweep.json")
         if skip:
             raise ValueError("--skip is for a sweep, to leave some of its jobs out")
         _require_run(run)

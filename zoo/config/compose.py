@@ -19,6 +19,7 @@ from omegaconf import DictConfig, OmegaConf
 from zoo.config.aliases import growing
 from zoo.config.alternatives import is_either, parted
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
+from zoo.config.search import STUDY, read_search
 from zoo.config.sweep_rules import no_settings
 from zoo.core.plugins import PluginError, name_plugins, plugin_folders
 from zoo.core.problems import ConfigError, Problem
@@ -51,7 +52,7 @@ def command_line() -> argparse.Namespace:
             "the primary configuration is conf/train.yaml; --config-dir adds a folder of your own to it"
         )
     folders = [Path(asked.config_dir).resolve()] if asked.config_dir and not asked.shows else []
-    typed = list(_typed_plugins(asked.overrides))
+    typed = list(typed_plugins(asked.overrides))
     try:
         name_plugins(typed)
         folders += plugin_folders()
@@ -64,7 +65,7 @@ def command_line() -> argparse.Namespace:
     return asked
 
 
-def _typed_plugins(overrides: Sequence[str]) -> Iterator[str]:
+def typed_plugins(overrides: Sequence[str]) -> Iterator[str]:
     """The packages of `plugins=[...]`, whose configuration files are needed to compose anything."""
     for text in overrides:
         if key_of(text) == "plugins":
@@ -169,7 +170,12 @@ def _composed(overrides: Sequence[str]) -> DictConfig:
 
 
 def _split(overrides: Sequence[str]) -> list[list[str]]:
-    """A sweep's jobs. What another sweeper will draw (an interval, a choice it steers) is left out here."""
+    """A sweep's jobs. What another sweeper will draw (an interval, a choice it steers) is left out here.
+
+    Of a study, whose product may be endless, each value that it may draw is in one of them.
+    """
+    if f"hydra/sweeper={STUDY}" in overrides:
+        return list(read_search(overrides).samples())
     plain, alternatives = parted(overrides)
     chosen = [[text for one in several for text in one] for several in product(*alternatives)]
     kept = _listed(plain)

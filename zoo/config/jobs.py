@@ -4,9 +4,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from omegaconf import OmegaConf
+
 from zoo.config.check import check
 from zoo.config.compose import Job
 from zoo.config.disk import check_disk
+from zoo.config.search import STUDY
+from zoo.config.study import study_settings
 from zoo.config.sweep_rules import check_sweep
 from zoo.core.problems import ConfigError, Problem
 
@@ -28,11 +32,14 @@ def check_jobs(jobs: Sequence[Job], multirun: bool) -> list[int]:
         parameters.append(checked.parameters)
         # Jobs of a sweep mostly share their data, but for the order of batches.
         data.setdefault(json.dumps({**job.config["data"], "seed": 0}, default=str), checked.data)
-    # An optimisation draws its jobs later; it says how many.
-    trials = int(jobs[0].composed.hydra.sweeper.get("n_trials") or 1) if multirun else 1
-    check_disk([job.config for job in jobs] * trials, parameters * trials)
     if multirun:
         check_sweep(jobs)
+    if multirun and jobs[0].composed.hydra.runtime.choices["hydra/sweeper"] == STUDY:
+        sweeper = OmegaConf.to_container(jobs[0].composed.hydra.sweeper, resolve=True)
+        trials = study_settings(sweeper, jobs[0].config["seed"]).trials  # type: ignore[arg-type]
+        check_disk([jobs[0].config] * trials, [max(parameters)] * trials)
+    else:
+        check_disk([job.config for job in jobs], parameters)
     for one in data.values():
         check_files(one, training=True)
     return parameters

@@ -27,7 +27,7 @@ SEVERAL = ("callbacks", "logger")
 """Groups whose parts stand side by side, so that a list of choices makes sense."""
 
 
-PLUGINS = {"optuna": "optuna", "slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm"}
+PLUGINS = {"slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm"}
 """Choices that come with a package which may be missing, and the extra that installs it."""
 
 

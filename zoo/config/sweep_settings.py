@@ -14,7 +14,7 @@ class SweepSettings:
         parallel: how many jobs run at once.
         fail_fast: stop the sweep when a job fails; else the others go on.
         jobs_per_gpu: how many jobs share one GPU.
-        worst: what a trial that reached no value counts in an optimisation; None for the worst value so far.
+        worst: what a trial that failed or diverged counts in an optimisation; None for nothing.
     """
 
     name: str | None = None

@@ -49,6 +49,8 @@ def dispensable(run: Path) -> Iterator[Dispensable]:
         return
     for path in partials(run):
         yield _found(path, "half written by a killed process")
+    if state is State.PRUNED and (run / LAST).exists():
+        yield _found(run / LAST, "the run was pruned; best.ckpt stays")
     if state is State.FINISHED:
         if (run / LAST).exists() and (run / BEST).is_file():
             yield _found(run / LAST, "the run is finished; best.ckpt stays")

@@ -8,6 +8,7 @@ from lightning.pytorch import Callback
 
 from zoo.runs.status import Progress, StatusFile
 from zoo.training.callbacks.pace import Pace
+from zoo.training.callbacks.pruning import Pruned
 
 
 class Heartbeat(Callback):
@@ -31,6 +32,14 @@ class Heartbeat(Callback):
     def on_train_batch_end(self, trainer: pl.Trainer, *_: object) -> None:
         """Beats in training."""
         self._beat(trainer)
+
+    def on_exception(
+        self, trainer: pl.Trainer, pl_module: pl.LightningModule, exception: BaseException
+    ) -> None:
+        """Says how far a training came that was pruned; other errors may come before there is a training."""
+        if isinstance(exception, Pruned):
+            self._last = -float("inf")
+            self._beat(trainer)
 
     def on_train_end(self, trainer: pl.Trainer, pl_module: pl.LightningModule) -> None:
         """Says where the training ended, however soon after the last beat."""

@@ -17,6 +17,7 @@ from zoo.runs.report import log_to
 from zoo.runs.status import State, StatusFile
 from zoo.runtime.preemption import PREEMPTION, Preempted
 from zoo.training.callbacks.divergence import Diverged
+from zoo.training.callbacks.pruning import Pruned
 
 log = logging.getLogger(__name__)
 
@@ -76,7 +77,9 @@ class Recording:
         return True
 
     def _record(self, state: State, error: BaseException | None) -> None:
-        if error is not None:
+        if isinstance(error, Pruned):
+            log.info("%s", error)
+        elif error is not None:
             log.error("%s", "\n".join((f"{type(error).__name__}: {error}", *getattr(error, "__notes__", ()))))
             # A disk that is full may be why: one record that fails must not take the others with it.
             with suppress(OSError), (self._folder / "train.log").open("a", encoding="utf-8") as file:
@@ -101,4 +104,6 @@ def _judge(error: BaseException | None) -> tuple[State, int]:
     ):  # Lightning turns Ctrl-C and SIGTERM into the latter
         by_hand = isinstance(error, KeyboardInterrupt) or isinstance(error.__context__, KeyboardInterrupt)
         return State.PREEMPTED, _INTERRUPTED if by_hand else _TERMINATED
+    if isinstance(error, Pruned):
+        return State.PRUNED, 0
     return State.DIVERGED if isinstance(error, Diverged) else State.FAILED, 1

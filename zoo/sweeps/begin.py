@@ -1,7 +1,5 @@
 """Begins a sweep: its record, the folders of its jobs, and what an optimisation needs."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +9,15 @@ from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.compose import Job
 from zoo.config.overrides import key_of
+from zoo.config.search import STUDY
 from zoo.config.sweep_settings import sweep_settings
-from zoo.core.problems import ConfigError, Problem
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.frozen import freeze
 from zoo.runs.results import commit
 from zoo.sweeps.record import Sweep, SweepJob
 
 _LISTING = ("basic", "union")
-"""Sweepers whose jobs are known at the beginning; others draw them."""
+"""Sweepers whose jobs are known at the beginning; a study, and sweepers of others, draw them."""
 
 
 def begin_sweep(jobs: Sequence[Job], overrides: Sequence[str]) -> tuple[Sweep, list[str]]:
@@ -30,28 +28,36 @@ def begin_sweep(jobs: Sequence[Job], overrides: Sequence[str]) -> tuple[Sweep, l
         overrides: the command line.
 
     Returns:
-        The sweep; and overrides for Hydra, with which such a sweeper runs. Then no job is queued yet.
+        The sweep, of a study with its first job; and overrides for Hydra, with which a sweeper of others
+        runs. Then no job is queued yet.
 
     Raises:
-        ConfigError: a study of Optuna's has all its trials.
         OSError: a folder cannot be made.
     """
     hydra, settings = jobs[0].composed.hydra, sweep_settings(jobs[0].config)
-    listed = hydra.runtime.choices["hydra/sweeper"] in _LISTING
-    options = [] if listed else _options_for_drawing(jobs, overrides)
+    sweeper = str(hydra.runtime.choices["hydra/sweeper"])
     runs = Path(jobs[0].config["paths"]["runs_dir"])
     folder = create_run_folder(day_folder(runs), settings.name or "sweep")
     sweep = Sweep(
         folder=folder,
         overrides=list(overrides),
         launcher=str(hydra.runtime.choices["hydra/launcher"]),
-        sweeper=str(hydra.runtime.choices["hydra/sweeper"]),
+        sweeper=sweeper,
         commit=commit(),
     )
     sweep.write()
-    if listed:
+    if sweeper in _LISTING:
         return queue_jobs(sweep, [job.composed for job in jobs], _names(jobs)), []
-    return sweep, [*options, f"hydra.sweep.dir={_quoted(folder)}"]
+    if sweeper == STUDY:
+        from zoo.sweeps.study import Study  # here, because it needs an extra
+
+        study = Study(sweep)
+        study.draw()
+        return study.sweep, []
+    # A job's name says what was drawn for it, and not what all of them have.
+    typed = ",".join(sorted(f"'{key}'" for key in _common_keys(jobs)))
+    named = f"hydra.job.config.override_dirname.exclude_keys=[{typed}]"
+    return sweep, [named, f"hydra.sweep.dir={_quoted(folder)}"]
 
 
 def queue_jobs(sweep: Sweep, composed: Sequence[DictConfig], names: Sequence[str]) -> Sweep:
@@ -103,68 +109,6 @@ def maximises(config: Mapping[str, Any]) -> bool:
     return all(
         callback.get("mode") != "min" for callback in config["callbacks"].values() if "monitor" in callback
     )
-
-
-def _options_for_drawing(jobs: Sequence[Job], overrides: Sequence[str]) -> list[str]:
-    """What a sweeper that draws its jobs needs and the user did not say: Optuna's, or another one.
-
-    A study of Optuna's is kept below `paths.runs_dir`, by the sweep's name or that of the command line, so
-    that the same command takes it up again: `n_trials` counts all that it has.
-
-    Returns:
-        Overrides for Hydra.
-
-    Raises:
-        ConfigError: the study has all its trials.
-    """
-    job, hydra = jobs[0], jobs[0].composed.hydra
-    # A job's name says what was drawn for it, and not what all of them have.
-    typed = ",".join(sorted(f"'{key}'" for key in _common_keys(jobs)))
-    named = [f"hydra.job.config.override_dirname.exclude_keys=[{typed}]"]
-    if hydra.runtime.choices["hydra/sweeper"] != "optuna":
-        return named
-    given = {key_of(override) for override in overrides}
-    settings, sweeper = sweep_settings(job.config), hydra.sweeper
-    search = sorted(text for text in overrides if not text.startswith(("hydra.", "sweep.", "paths.")))
-    searched = OmegaConf.to_container(sweeper.params) if sweeper.params else None
-    identity = hashlib.sha256(json.dumps([search, searched]).encode()).hexdigest()[:8]
-    name = sweeper.study_name or settings.name or f"{job.composed.name}-{identity}"
-    storage = sweeper.storage or f"sqlite:///{Path(job.config['paths']['runs_dir']) / name}.sqlite"
-    done = _trials(name, storage)
-    if done >= sweeper.n_trials:
-        problem = (
-            f"the study {name} has {done} trials already; ask for more, or give sweep.name for a new one"
-        )
-        raise ConfigError([Problem("hydra.sweeper.n_trials", problem)])
-    options = {
-        "hydra.sweeper.study_name": name,
-        "hydra.sweeper.storage": storage,
-        "hydra.sweeper.direction": "maximize" if maximises(job.config) else "minimize",
-        "hydra.sweeper.n_jobs": settings.parallel,
-        "hydra.sweeper.max_failure_rate": 1.0,
-    }
-    if "seed" in sweeper.sampler:  # another one in each go, or it would draw the same again
-        options["hydra.sweeper.sampler.seed"] = job.config["seed"] + done
-    options = {key: value for key, value in options.items() if key not in given}
-    options["hydra.sweeper.n_trials"] = sweeper.n_trials - done
-    return named + [
-        f"{key}={_quoted(value) if isinstance(value, str) else value}" for key, value in options.items()
-    ]
-
-
-def _trials(study: str, storage: str) -> int:
-    """How many trials of a study have a value."""
-    import optuna  # here, because it is an extra
-
-    optuna.logging.set_verbosity(optuna.logging.WARNING)
-    path = storage.removeprefix("sqlite:///")
-    if path != storage and not Path(path).exists():  # asking would make the file
-        return 0
-    try:
-        trials = optuna.load_study(study_name=study, storage=storage).get_trials(deepcopy=False)
-    except KeyError:
-        return 0
-    return sum(trial.state is optuna.trial.TrialState.COMPLETE for trial in trials)
 
 
 def _quoted(text: object) -> str:

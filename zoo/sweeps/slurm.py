@@ -39,7 +39,7 @@ class SlurmJob:
     def __call__(self) -> int:
         """Runs the job, or continues it when it began before; returns its exit code."""
         state = status_of(self._folder).state
-        if state is State.FINISHED:  # just before SLURM took the node away
+        if state in (State.FINISHED, State.PRUNED):  # just before SLURM took the node away
             return 0
         signal.signal(signal.SIGTERM, self._pass_on)
         environment: dict[str, str | None] = dict.fromkeys(_NOT_OURS)
@@ -110,7 +110,7 @@ def submit_jobs(
                 for run in [run for run, handle in waiting.items() if handle.done()]:
                     _close(run, waiting.pop(run))
                     table.ended(run)
-                    if fail_fast and status_of(run).state is not State.FINISHED:
+                    if fail_fast and status_of(run).state not in (State.FINISHED, State.PRUNED):
                         for handle in waiting.values():
                             handle.cancel()
                 table.update()
@@ -118,7 +118,8 @@ def submit_jobs(
     except KeyboardInterrupt:
         print(f"the SLURM jobs go on: {', '.join(handle.job_id for handle in waiting.values())}")
         return 130
-    return int(len(jobs) < asked or any(status_of(job.folder).state is not State.FINISHED for job in jobs))
+    well = (State.FINISHED, State.PRUNED)
+    return int(len(jobs) < asked or any(status_of(job.folder).state not in well for job in jobs))
 
 
 def _is_ready(job: SweepJob) -> bool:

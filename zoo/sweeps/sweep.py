@@ -9,10 +9,12 @@ import time
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from zoo.config.search import STUDY
 from zoo.config.sweep_rules import check_gpus
 from zoo.config.sweep_settings import SweepSettings, sweep_settings
 from zoo.core.lock import is_held
@@ -28,11 +30,16 @@ from zoo.sweeps.record import Sweep, SweepJob, configurations, read_sweep, refus
 from zoo.sweeps.table import SweepTable, print_sweep
 from zoo.training.checkpoint import find_checkpoint
 
+if TYPE_CHECKING:  # needs an extra
+    from zoo.sweeps.study import Study
+
 log = logging.getLogger(__name__)
 
 _SECONDS = 0.1
 _SECONDS_TO_SAVE = 30
 _INTERRUPTED, _TERMINATED = 130, 143
+_WELL = (State.FINISHED, State.PRUNED)
+"""How a job may end without anything being wrong."""
 _THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS")
 
 
@@ -45,29 +52,54 @@ def end_sweep(folder: Path, code: str | int | None = None, damages: Mapping[int,
         damages: what else is known to be wrong with jobs, by their numbers.
 
     Returns:
-        That, else 0 when every job finished and is whole, and 1 otherwise.
+        That, else 0 when every job finished or was pruned, and is whole, and 1 otherwise.
     """
     sweep = read_sweep(folder)
     print_sweep(sweep, damages or {})
     if isinstance(code, int):
         return code
-    return int(bool(damages) or {status_of(job.folder).state for job in sweep.jobs} != {State.FINISHED})
+    return int(bool(damages) or not all(status_of(job.folder).state in _WELL for job in sweep.jobs))
 
 
 def start_sweep(script: Path, sweep: Sweep) -> int:
     """Runs all jobs of a new sweep and prints its table; returns the exit code."""
     with supervised(sweep.folder):
-        code = run_queued(script, sweep, sweep.jobs)
+        code = run_queued(script, sweep, sweep.jobs, study=_study(sweep))
     return end_sweep(sweep.folder, code or None)
 
 
-def run_queued(script: Path, sweep: Sweep, jobs: Sequence[SweepJob], *, resume: bool = False) -> int:
-    """Runs jobs of a sweep where its launcher says, on this machine or under SLURM; see `run_jobs`."""
-    if sweep.launcher == "slurm":
-        from zoo.sweeps.slurm import submit_jobs  # here, because it needs an extra
+def _study(sweep: Sweep) -> "Study | None":
+    """The study that draws the jobs of a sweep, if one does."""
+    if sweep.sweeper != STUDY:
+        return None
+    from zoo.sweeps.study import Study  # here, because it needs an extra
 
-        return submit_jobs(script, sweep, jobs, resume=resume)
-    return run_jobs(script, sweep, jobs, resume=resume)
+    return Study(sweep)
+
+
+def run_queued(
+    script: Path,
+    sweep: Sweep,
+    jobs: Sequence[SweepJob],
+    *,
+    resume: bool = False,
+    study: "Study | None" = None,
+) -> int:
+    """Runs jobs of a sweep where its launcher says, on this machine or under SLURM; see `run_jobs`."""
+    if sweep.launcher != "slurm":
+        return run_jobs(script, sweep, jobs, resume=resume, study=study)
+    from zoo.sweeps.slurm import submit_jobs  # here, because it needs an extra
+
+    code = 0
+    jobs = jobs or (study.several() if study else [])
+    while jobs:
+        code = max(code, submit_jobs(script, study.sweep if study else sweep, jobs, resume=resume))
+        if study:
+            for job in jobs:
+                study.tell(job)
+        fails = code > 0 and sweep_settings(jobs[0].config).fail_fast
+        jobs = study.several() if study and code != _INTERRUPTED and not fails else []
+    return code
 
 
 def run_jobs(
@@ -77,6 +109,7 @@ def run_jobs(
     *,
     resume: bool = False,
     leases: Leases | None = None,
+    study: "Study | None" = None,
 ) -> int:
     """Runs jobs of a sweep, each in a process of its own.
 
@@ -90,19 +123,24 @@ def run_jobs(
         jobs: those to run, with what `freeze` made in their folders.
         resume: continue what their folders hold.
         leases: the machine's GPUs.
+        study: draws further jobs, whenever there is room for one.
 
     Returns:
-        0 when all finished, 130 when Ctrl-C ended it, 143 when another signal did, else 1.
+        0 when all finished or were pruned, 130 when Ctrl-C ended it, 143 when another signal did, else 1.
     """
-    settings = sweep_settings(jobs[0].config)
+    settings = sweep_settings(sweep.jobs[0].config)
     waiting, failed = deque(jobs), False
-    runner = _Runner(
-        script, settings, len(sweep.jobs), leases or Leases(gpus(), settings.jobs_per_gpu), resume
-    )
-    with runner, SweepTable(sweep, settings.parallel) as table:
+    total = study.trials if study else len(sweep.jobs)
+    runner = _Runner(script, settings, total, leases or Leases(gpus(), settings.jobs_per_gpu), resume)
+    with runner, SweepTable(sweep, settings.parallel, total) as table:
         while True:
             stopped = runner.signal is not None or (failed and settings.fail_fast)
-            while waiting and not stopped and runner.has_room:
+            while not stopped and runner.has_room:
+                if study and not waiting and (drawn := study.draw()):
+                    waiting.append(drawn)
+                    table.grew(study.sweep)
+                if not waiting:
+                    break
                 job = waiting[0]
                 try:
                     state = status_of(job.folder).state
@@ -120,11 +158,13 @@ def run_jobs(
                 waiting.popleft()
             for job in runner.ended():
                 table.ended(job.folder)
-                if status_of(job.folder).state is not State.FINISHED:
+                if study:
+                    study.tell(job)
+                if status_of(job.folder).state not in _WELL:
                     failed = True
                     if settings.fail_fast:
                         runner.stop(signal.SIGTERM)
-            if not runner.running and (stopped or not waiting):
+            if not runner.running and (stopped or not (waiting or (study and not study.is_complete))):
                 break
             table.update()
             time.sleep(_SECONDS)
@@ -270,18 +310,19 @@ def supervised(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
+def resume_sweep(script: Path, folder: Path, skip: Collection[int] = (), *, trials: int | None = None) -> int:
     """Takes a sweep up again.
 
     Finished jobs are left alone; preempted and killed ones, and those with a damaged status, continue from
     their last checkpoint; failed ones begin anew; diverged ones would diverge again. Jobs without a folder or
-    a configuration that can be read are named, and keep nobody else from being run. The trials of an
-    optimisation are drawn on from its study.
+    a configuration that can be read are named, and keep nobody else from being run. A study then draws the
+    trials that it lacks.
 
     Args:
         script: train.py.
         folder: the sweep's.
         skip: numbers of jobs that are left as they are, whatever they are.
+        trials: how many a study shall have in all; None for as many as before.
 
     Returns:
         The exit code: 0 when every job of the sweep has finished by now, and is whole.
@@ -292,6 +333,8 @@ def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
     """
     folder = folder.resolve()
     sweep = read_sweep(folder)
+    if trials is not None:
+        sweep = with_trials(sweep, trials)
     if unknown := set(skip) - {job.number for job in sweep.jobs}:
         numbers = ", ".join(map(str, sorted(unknown)))
         raise ValueError(f"--skip {numbers}: {folder} has the jobs 0 to {len(sweep.jobs) - 1}")
@@ -303,7 +346,7 @@ def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
         running = [job.folder.name for job in jobs if states[job.folder] is State.RUNNING]
         if running:
             raise ValueError(f"{folder}: still running: {', '.join(running)}; --skip leaves a job out")
-        if not sweep.jobs:
+        if not sweep.jobs and sweep.sweeper != STUDY:
             line = " ".join(sweep.overrides)
             raise ValueError(
                 f"{folder} ended before its jobs were queued; begin it again: python train.py -m {line}"
@@ -312,14 +355,36 @@ def resume_sweep(script: Path, folder: Path, skip: Collection[int] = ()) -> int:
         damages |= {job.number: said for job in finished if (said := _damage(job.folder))}
         for number, said in sorted(damages.items()):
             log.error("job %d is damaged and left out, the others go on: %s", number, said)
-        done = (State.FINISHED, State.PRUNED, State.DIVERGED)
+        done = (*_WELL, State.DIVERGED)
         jobs = [job for job in jobs if states[job.folder] not in done and job.number not in damages]
         if jobs and (source := commit()) != sweep.commit:
             log.warning("the source code changed: the sweep began with %s, this is %s", sweep.commit, source)
         if sweep.launcher == "local":
             check_gpus([job.config for job in jobs])
-        code = run_queued(script, sweep, jobs, resume=True) if jobs else 0
+        study = _study(sweep)
+        if study and not sweep.jobs:  # it ended before it had drawn any
+            jobs = [job for job in [study.draw()] if job]
+        code = 0
+        if jobs or (study and not study.is_complete):
+            code = run_queued(script, study.sweep if study else sweep, jobs, resume=True, study=study)
         return end_sweep(folder, code or None, damages)
+
+
+def with_trials(sweep: Sweep, trials: int) -> Sweep:
+    """A study that shall have other than its number of trials; sweep.json says so from now on.
+
+    Raises:
+        ValueError: the sweep is no study, or has more trials than that.
+    """
+    if sweep.sweeper != STUDY:
+        raise ValueError(f"--trials is for a study: {sweep.folder} is a sweep whose jobs were listed")
+    if trials < len(sweep.jobs):
+        raise ValueError(f"--trials {trials}: {sweep.folder} has {len(sweep.jobs)} trials already")
+    key = "hydra.sweeper.n_trials="
+    others = [text for text in sweep.overrides if not text.startswith(key)]
+    changed = replace(sweep, overrides=[*others, f"{key}{trials}"])
+    changed.write()
+    return changed
 
 
 def _damage(run: Path) -> str | None:

@@ -1,5 +1,6 @@
 """How the jobs of a sweep are doing, in one table: live on a terminal, at the end everywhere."""
 
+import re
 import sys
 import time
 from collections.abc import Mapping
@@ -21,7 +22,11 @@ from zoo.sweeps.record import Sweep
 
 _LOOK, _LINE = 1.0, 30.0
 """Seconds between two looks at the jobs, and between two lines where there is no terminal."""
-_COLORS = {State.RUNNING: "cyan", State.FINISHED: "green", State.QUEUED: "dim", State.PREEMPTED: "yellow"}
+_COLORS = {
+    **{State.RUNNING: "cyan", State.FINISHED: "green", State.PRUNED: "blue"},
+    **{State.QUEUED: "dim", State.PREEMPTED: "yellow"},
+}
+_FRACTION = re.compile(r"=(-?\d+\.\d+(?:e-?\d+)?|-?\d+e-?\d+)$")
 _WIDE = 200
 """Columns of a table that goes to a file."""
 
@@ -32,12 +37,14 @@ class SweepTable:
     Args:
         sweep: with all its jobs, also those that ended before.
         parallel: how many run at once.
+        total: how many jobs there will be; None for those that there are.
     """
 
-    def __init__(self, sweep: Sweep, parallel: int) -> None:
-        self._folder, self._jobs, self._parallel = sweep.folder, sweep.jobs, parallel
-        self._status = {job.folder: status_of(job.folder) for job in self._jobs}
-        self._names = special(sweep)
+    def __init__(self, sweep: Sweep, parallel: int, total: int | None = None) -> None:
+        self._folder, self._parallel = sweep.folder, parallel
+        self._total = len(sweep.jobs) if total is None else total
+        self._status: dict[Path, Status] = {}
+        self.grew(sweep)
         self._active: set[Path] = set()
         self._looked = self._said = time.monotonic()
         console = get_console()
@@ -56,6 +63,12 @@ class SweepTable:
         if self._live:
             self._live.stop()
 
+    def grew(self, sweep: Sweep) -> None:
+        """Jobs were added."""
+        self._jobs, self._names = sweep.jobs, special(sweep)
+        new = [job.folder for job in self._jobs if job.folder not in self._status]
+        self._status |= {folder: status_of(folder) for folder in new}
+
     def started(self, folder: Path) -> None:
         """A job began."""
         self._active.add(folder)
@@ -67,12 +80,14 @@ class SweepTable:
         status = self._status[folder] = status_of(folder)
         reached = _best(status, folder)
         details = [reached] if reached else []
-        if status.state is not State.FINISHED:
+        if status.state is State.PRUNED:
+            details.append(_reason(status))
+        elif status.state is not State.FINISHED:
             details += [_reason(status), f"see {folder.name}/{LOG}"]
         # of those that are active some may have ended by now: each is counted where it is said
         ends = [one for one, its in self._status.items() if its.state in FINAL and one not in self._active]
         self._say(
-            f"{self._name(folder)}: {status.state} ({len(ends)} of {len(self._jobs)} ended)"
+            f"{self._name(folder)}: {status.state} ({len(ends)} of {self._total} ended)"
             + "".join(f", {detail}" for detail in details if detail)
         )
 
@@ -129,7 +144,7 @@ class SweepTable:
         remaining, whole = [], []
         for folder, status in self._status.items():
             since = datetime.fromisoformat(status.start)
-            if status.state is State.FINISHED and status.end:
+            if status.state in (State.FINISHED, State.PRUNED) and status.end:
                 whole.append((datetime.fromisoformat(status.end) - since).total_seconds())
             elif folder in self._active:
                 left = status.progress.seconds_left if status.progress else None
@@ -138,10 +153,11 @@ class SweepTable:
                 remaining.append(left)
                 whole.append((datetime.now(since.tzinfo) - since).total_seconds() + left)
         waiting = sum(status.state is State.QUEUED for status in self._status.values())
+        waiting += self._total - len(self._jobs)
         if not remaining or (waiting and not whole):
             return None
         total = sum(remaining) + waiting * sum(whole) / max(1, len(whole))
-        return max([total / min(self._parallel, len(self._jobs)), *remaining])
+        return max([total / min(self._parallel, self._total), *remaining])
 
 
 def print_sweep(sweep: Sweep, damages: Mapping[int, str]) -> None:
@@ -173,10 +189,18 @@ def print_sweep(sweep: Sweep, damages: Mapping[int, str]) -> None:
 
 
 def special(sweep: Sweep) -> dict[Path, str]:
-    """What each job was told that was not typed for all, by its folder."""
+    """What each job was told that was not typed for all, by its folder; drawn numbers with four digits."""
     swept = {key_of(one) for job in sweep.jobs for one in job.overrides if one not in sweep.overrides}
     swept -= {key_of(one) for one in sweep.overrides if one.startswith("~")}
-    return {job.folder: " ".join(one for one in job.overrides if key_of(one) in swept) for job in sweep.jobs}
+    return {
+        job.folder: " ".join(_short(one) for one in job.overrides if key_of(one) in swept)
+        for job in sweep.jobs
+    }
+
+
+def _short(override: str) -> str:
+    """An override whose value has at most four digits, where it is a number with a fraction."""
+    return _FRACTION.sub(lambda number: f"={float(number[1]):.4g}", override)
 
 
 def _progress(status: Status, folder: Path) -> tuple[str, str, str]:
