@@ -13,7 +13,7 @@ from PIL import Image
 from zoo.reports.comparison.comparison import Question, compare
 from zoo.reports.comparison.html import page
 from zoo.reports.runs import find_runs
-from zoo.runs.status import State
+from zoo.runs.status import State, StatusFile
 
 pytestmark = in_browser
 HELPERS = """
@@ -88,6 +88,40 @@ def test_settings_are_sorted_by_the_numbers_in_them(tmp_path: Path) -> None:
     found = visit(tmp_path / "sweep", sort.format("up") + sort.format("down"))
     assert [float(text) for text in found["up"]] == [float(text) for text in order]
     assert found["down"] == found["up"][::-1]
+
+
+def test_many_settings_are_bars_and_lines_and_two_rows_are_set_apart(tmp_path: Path) -> None:
+    for number in range(8):
+        rate, size = 10.0 ** -(number % 4), 16 * (1 + number % 3)
+        hashed = {"config_hash": f"{number:06}", "model": {"rate": rate, "width": size}}
+        run = make_run(tmp_path / "sweep" / str(number), right=4 + number, **hashed)  # type: ignore[arg-type]
+        status = StatusFile(run)
+        status.start(["experiment=toy", f"model.rate={rate}", f"model.width={size}", f"layers={number % 2}"])
+        status.end(State.FINISHED, exit_code=0)
+    pruned = StatusFile(make_unfinished(tmp_path / "sweep" / "pruned", State.PRUNED))
+    pruned.start(["model.rate=<b>", "model.width=16", "layers=1"])
+    pruned.end(State.PRUNED, exit_code=0)
+    found = visit(
+        tmp_path / "sweep",
+        """
+        const all = (query) => [...document.querySelectorAll(query)];
+        found.bars = all(".importance .key").map((key) => key.textContent);
+        found.lines = [all("#coordinates .run").length, all("#coordinates .without").length];
+        found.heads = all("#coordinates .head").map((head) => head.firstChild.textContent);
+        const last = all("#coordinates .run").at(-1);
+        last.dispatchEvent(new Event("pointerenter")); found.told = find("coordinates-told").textContent;
+        const compare = (id, row) => change(id, (list) => { list.value = row; });
+        compare("diff-one", 0); compare("diff-other", 1);
+        found.diff = [...find("diff").rows].map((row) => [...row.cells].map((cell) => cell.textContent));
+        compare("diff-other", 0); found.none = find("diff-none").hidden;
+        """,
+    )
+    assert sorted(found["bars"]) == ["layers", "model.rate", "model.width"]
+    assert found["lines"] == [9, 1]
+    assert found["heads"] == ["model.rate", "model.width", "layers", "exact_match of test"]
+    assert found["told"] == "exact_match 0.55: model.rate=0.001 model.width=32 layers=1"
+    assert ["model.rate", "1.0", "0.1"] in found["diff"]
+    assert found["none"] is False
 
 
 def test_curves_costs_and_what_is_shown(runs: Path) -> None:

@@ -22,10 +22,11 @@ def page(comparison: Comparison) -> str:
     title = " ".join(filter(None, (data["dataSet"], f"{data['metric']} of {data['runs']} runs")))
     parts = {
         "title": html.escape(title),
-        "style": _read("page.css"),
+        "style": _read("page.css") + _read("search.css"),
         "data": embedded(data),
         "plotly": get_plotlyjs(),
         "script": _read("page.js"),
+        "search": _read("search.js"),
     }
     return filled(_read("page.html"), parts)
 

@@ -15,6 +15,7 @@ from zoo.reports.comparison import table
 from zoo.reports.comparison.comparison import Comparison, Row
 from zoo.reports.comparison.curves import bands, kept_curve, read_curves
 from zoo.reports.comparison.refusal import comparability_errors
+from zoo.reports.comparison.search import search_data
 from zoo.runs.predictions import read_split
 
 _SAMPLES, _LONGEST = 24, 600
@@ -64,6 +65,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
             if (comparison.one_machine or name == "parameters")
             and any(name in row.costs for row in comparison.rows)
         },
+        "search": search_data(comparison),
         "scores": [_score(row, comparison.metric) for row in comparison.rows],
         "curves": curves,
         "samples": samples,
