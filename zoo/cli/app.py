@@ -18,6 +18,7 @@ from zoo.cli import find_lr as cli_find_lr
 from zoo.cli import list_runs as cli_list_runs
 from zoo.cli import predict as cli_predict
 from zoo.cli import runs as cli_runs
+from zoo.cli import sync as cli_sync
 from zoo.cli import watch as cli_watch
 from zoo.cli.clear_errors import clear_errors
 from zoo.cli.command import Project, Verb
@@ -39,15 +40,12 @@ main = typer.Typer(
     pretty_exceptions_enable=False,
 )
 for verb in (
-    *(cli_predict.predict, cli_explore.explore, cli_compare.compare),
-    *(cli_watch.watch, cli_runs.resume, cli_runs.rerun),
+    *(cli_predict.predict, cli_explore.explore, cli_compare.compare, cli_watch.watch, cli_runs.resume),
+    *(cli_runs.rerun, cli_list_runs.runs, cli_export.export, cli_sync.sync, cli_runs.clean),
 ):
     main.command(cls=Verb)(verb)
-main.command("find-lr", cls=Verb)(cli_find_lr.find_lr)
 main.command("test", cls=Verb)(cli_runs.retest)
-main.command(cls=Verb)(cli_list_runs.runs)
-main.command(cls=Verb)(cli_export.export)
-main.command(cls=Verb)(cli_runs.clean)
+main.command("find-lr", cls=Verb)(cli_find_lr.find_lr)
 
 
 @main.command("list", cls=Verb)

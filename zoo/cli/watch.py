@@ -1,5 +1,6 @@
 """`zoo watch`: how are the runs doing, in the terminal, in W&B's own screen or in TensorBoard."""
 
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -11,7 +12,7 @@ from zoo.cli.clear_errors import clear_errors
 from zoo.cli.command import Project
 from zoo.cli.runs import become_python
 from zoo.core.checkout import require_checkout
-from zoo.core.extras import require_tensorboard
+from zoo.core.extras import require_tensorboard, require_trackio
 from zoo.runs import watching
 
 _WIDE = 160
@@ -30,6 +31,9 @@ def watch(
         bool, typer.Option("--tensorboard", help="Show the event files of logger=tensorboard.")
     ] = False,
     seconds: Annotated[float, typer.Option(min=0.1, help="Between two looks.")] = 2.0,
+    trackio: Annotated[
+        bool, typer.Option("--trackio", help="Show what logger=trackio recorded, in a browser.")
+    ] = False,
     project: Project = None,
 ) -> None:
     """Watch runs while they train: the monitored metric and its curves, from their metrics.csv.
@@ -40,12 +44,16 @@ def watch(
     """
     with clear_errors():
         shown = folder or require_checkout(project) / "runs"
-        if wandb and tensorboard:
-            raise ValueError("--wandb and --tensorboard are two dashboards: give one of them")
+        if wandb + tensorboard + trackio > 1:
+            raise ValueError("--wandb, --tensorboard and --trackio are dashboards: give one of them")
         if tensorboard:
             require_tensorboard()
             watching.require_events(shown)
             become_python("-m", "tensorboard.main", "--logdir", str(shown))
+        if trackio:
+            require_trackio()
+            os.environ["TRACKIO_DIR"] = str(watching.trackio_data(shown))
+            become_python("-m", "trackio.cli", "show")
         if wandb:
             interactive = sys.stdout.isatty()
             records = watching.wandb_records(shown, newest=not interactive)

@@ -14,6 +14,7 @@ from zoo.config.values import TARGET, shown
 from zoo.core.problems import Problem
 from zoo.loggers.metrics_file import MetricsFile
 from zoo.loggers.tensorboard import TensorBoardLogger
+from zoo.loggers.trackio import TrackioLogger
 from zoo.loggers.wandb import WandbLogger
 from zoo.loggers.wandb_settings import refused_variables
 from zoo.runs.frozen import Config
@@ -24,6 +25,7 @@ _FOR_NOW = (errno.ENOSPC, errno.EDQUOT)
 _PLACES: dict[type, tuple[str, str]] = {
     MetricsFile: ("path", "metrics.csv"),
     TensorBoardLogger: ("folder", ""),
+    TrackioLogger: ("folder", ""),
     WandbLogger: ("folder", ""),
 }
 """By logger, which argument says where it writes, and what that is in the run's folder."""

@@ -26,7 +26,7 @@ def mode() -> Mode:
         return "disabled"
     if said in ("offline", "dryrun"):
         return "offline"
-    return "online" if _has_key() else "offline"
+    return "online" if has_key() else "offline"
 
 
 def library() -> Any:
@@ -99,7 +99,7 @@ def _details(error: Exception) -> list[dict[str, Any]]:
     return list(details()) if callable(details) else []
 
 
-def _has_key() -> bool:
+def has_key() -> bool:
     """Whether there is a key where `wandb login` or the user puts it; W&B itself would ask for one."""
     if os.environ.get("WANDB_API_KEY"):
         return True

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from zoo.core.reading import read_yaml
+from zoo.loggers.trackio import FOLDER
 from zoo.loggers.wandb_id import wandb_id
 
 _EVENTS = "events.out.tfevents.*"
@@ -48,6 +49,46 @@ def wandb_records(folder: Path, *, newest: bool = False) -> Path:
         files = [file for one in wanted for file in common.glob(f"*run-*-{one}*/*.wandb")]
         return max(files, key=lambda file: file.stat().st_mtime)
     return common
+
+
+def offline_records(folder: Path) -> list[Path]:
+    """The .wandb files that the runs of a folder recorded offline, the oldest first.
+
+    Args:
+        folder: a run's, a sweep's, or one of many of them.
+
+    Raises:
+        NothingToWatch: it does not exist, or there is no run in it.
+    """
+    require_folder(folder)
+    runs = sorted(path.parent for path in folder.rglob("status.json"))
+    if not runs:
+        raise NothingToWatch(f"there is no run in {folder}")
+    places = {(place / "wandb").resolve() for run in runs if (place := _wandb_dir(run))}
+    places |= {place / "wandb" for place in folder.resolve().parents} | {folder.resolve() / "wandb"}
+    wanted = {identity for run in runs if (identity := _wandb_id(run))}
+    files = [file for place in places for file in place.glob("offline-run-*/run-*.wandb")]
+    return sorted(file for file in files if file.stem.removeprefix("run-") in wanted)
+
+
+def trackio_data(folder: Path) -> Path:
+    """The folder of the data that `logger=trackio` recorded of all runs.
+
+    Args:
+        folder: a run's, a sweep's, one of many of them, or that of the data.
+
+    Raises:
+        NothingToWatch: there is none.
+    """
+    require_folder(folder)
+    places = (folder, *folder.resolve().parents)
+    found = next((place / FOLDER for place in places if any((place / FOLDER).glob("*.db"))), None)
+    if found is None:
+        raise NothingToWatch(
+            f"nothing to watch: no run in {folder} has written anything for Trackio; train with"
+            " logger=trackio"
+        )
+    return found
 
 
 def require_events(folder: Path) -> None:
