@@ -171,6 +171,25 @@ def test_what_is_typed_is_shown_and_not_run(tmp_path: Path) -> None:
     assert (found["made"], found["name"]) == (0, "</h2>")
 
 
+def test_words_stand_in_the_direction_in_which_they_are_read(tmp_path: Path) -> None:
+    weights = torch.full((1, 1, 3, 3), 0.3)
+    view = TokenReading("attention", weights, ["<s>", "مرحبا", "x"], ["a", "b", "مرحبا"], "left", "right")
+    text = ShadedText([ShadedSentence(["שלום", " a"], [0.5, 0.5]), ShadedSentence(["b"], [0.1])])
+    found = visit(
+        tmp_path,
+        """
+        const place = (item) => item.getBoundingClientRect().left;
+        found.rows = [0, 1].map((row) => place(tokens(row)[0]) < place(tokens(row)[1]));
+        tokens(0)[0].focus(); key("ArrowLeft"); found.next = document.activeElement === tokens(0)[1];
+        found.sentences = all(".sentence").map((line) => line.dir);
+        """,
+        run=Exploration([], [view, Shading("words", text)]),
+    )
+    assert found["rows"] == [False, True]
+    assert found["next"]
+    assert found["sentences"] == ["rtl", "ltr"]
+
+
 @pytest.mark.parametrize("width", [500, 1280])
 def test_nothing_sticks_out_of_a_window(tmp_path: Path, width: int) -> None:
     words = [f"word{number}" for number in range(60)]
@@ -189,6 +208,16 @@ def test_nothing_sticks_out_of_a_window(tmp_path: Path, width: int) -> None:
     assert found["wide"] <= 0
     assert found["paper"] == "rgb(20, 23, 27)"
     assert (found["heads"], found["canvas"]) == (64, True)
+
+
+def test_long_answers_are_folded(tmp_path: Path) -> None:
+    answers = [Answer(text * 300, note="score") for text in "abc"]
+    steps = """
+    found.shown = all(".run > .answers li").length; found.folded = all(".run > details li").length;
+    found.short = all(".run", document)[1].querySelectorAll(".run > .answers li").length;
+    """
+    found = visit(tmp_path, steps, long=Exploration(answers), short=Exploration([Answer("a"), Answer("b")]))
+    assert (found["shown"], found["folded"], found["short"]) == (3, 2, 2)
 
 
 def test_documents_have_shaded_words_and_bars(tmp_path: Path) -> None:

@@ -10,10 +10,11 @@ import pytest
 import torch
 from PIL import Image
 
+from zoo.figures import ShadedSentence, ShadedText
 from zoo.reports.explorer import page_data
 from zoo.reports.explorer.page import page
 from zoo.reports.explorer.page_data import image, packed, run_data
-from zoo.tasks.exploration import Answer, Exploration, TokenReading
+from zoo.tasks.exploration import Answer, Exploration, Shading, TokenReading
 
 HOSTILE = '</script><img src=x onerror="alert(1)"><b>\u202eabc\u2028'
 
@@ -86,3 +87,12 @@ def test_large_images_are_small_files() -> None:
     found = image(torch.rand(3, 400, 300))
     assert found["uri"].startswith("data:image/jpeg;base64,")
     assert (found["width"], found["height"]) == (300, 400)
+
+
+def test_pages_are_small() -> None:
+    """A sentence of 60 words with three kinds of attention in 8 layers of 8 heads, and a long document."""
+    views = [reading(8, 8, 60, 60)] * 3
+    assert len(page("words", {"run": Exploration([], views)})) < 1_000_000
+    sentences = [ShadedSentence([" longer"] * 20, [0.05] * 20, 0.01)] * 100
+    text = Shading("words", ShadedText(sentences))
+    assert len(page(" longer" * 2000, {"run": Exploration([], [text])})) < 100_000

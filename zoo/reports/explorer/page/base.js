@@ -24,6 +24,13 @@ function visible(token) {
   return token.replace(/[\n\t\r]/g, (sign) => signs[sign]).replace(/^ +| +$/g, (blanks) => "␣".repeat(blanks.length));
 }
 
+/** The direction in which words are read: that of their first letter. */
+function direction(words) {
+  const letter = words.join(" ").match(/\p{L}/u);
+  const isLeft = letter && /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}]/u.test(letter[0]);
+  return isLeft ? "rtl" : "ltr";
+}
+
 const bytesOf = (text) => Uint8Array.from(atob(text), (sign) => sign.charCodeAt(0));
 
 // Colours of weights: from the page's ground to the colour that it reads in, in both themes.

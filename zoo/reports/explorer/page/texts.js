@@ -12,13 +12,13 @@ function textView(view) {
   const body = element("div", "", { className: "text" });
   const tell = (place) => words[place] && said.replaceChildren(...words[place].told);
   view.sentences.forEach((sentence) => {
-    const line = element("div", "", { className: "sentence", dir: "auto" });
+    const line = element("div", "", { className: "sentence", dir: direction(sentence.words) });
     if (sentence.weight !== null) {
       const bar = element("span", "", { className: "bar", title: `weight of the sentence: ${weight(sentence.weight)}` });
       bar.style.setProperty("--share", String(heaviest > 0 ? sentence.weight / heaviest : 0));
       line.append(element("span", [bar, element("span", weight(sentence.weight), { className: "value" })], { className: "weight" }));
     }
-    const text = element("p", "", { dir: "auto" });
+    const text = element("p");
     sentence.words.forEach((word, at) => {
       const place = first + at;
       const blank = word.startsWith(" ") && at > 0 ? " " : "";

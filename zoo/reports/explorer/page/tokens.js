@@ -85,7 +85,7 @@ function headPicker(view, heads, update) {
 
 /** Words to point at. `choose(place, keep)` hears which; `keep` where it was clicked or focused. */
 function tokenRow(label, tokens, choose, leave) {
-  const row = element("div", "", { className: "tokens", dir: "auto" });
+  const row = element("div", "", { className: "tokens", dir: direction(tokens.filter((token) => !/^<.*>$/.test(token))) });
   row.setAttribute("role", "group");
   row.setAttribute("aria-label", label);
   const items = tokens.map((token, place) => {
