@@ -224,8 +224,8 @@ def test_a_very_long_value_pushes_nothing_away(runs: Path) -> None:
     found = visit(
         runs,
         """
-        const named = column("model.name");
-        const cell = lines().map((row) => row.cells[named]).find((one) => one.textContent.length > 9);
+        const place = column("model.name");
+        const cell = lines().map((row) => row.cells[place]).find((one) => one.textContent.length > 9);
         found.wide = Math.max(...heads().map((one) => one.offsetWidth));
         found.high = cell.offsetHeight;
         found.said = [cell.textContent, cell.title];
@@ -357,13 +357,13 @@ def test_predictions_where_rows_differ_and_words_where_nothing_is_shown(runs: Pa
     change("differing", (box) => { box.checked = true; });
     found.differing = items();
     find("show-none").click();
-    found.nothing = find("samples").textContent;
+    found.nothing = find("samples-section").querySelector(".said").textContent;
     found.says = !find("none-ticked").hidden;
     """
     found = visit(runs, steps)
     assert (found["all"], found["differing"]) == (20, 8)
     assert found["says"]
-    assert "say the same" in found["nothing"]
+    assert found["nothing"] == "No row is ticked in the table."
 
 
 def test_weights_are_cells_and_shaded_words(runs: Path) -> None:
@@ -381,9 +381,9 @@ def test_weights_are_cells_and_shaded_words(runs: Path) -> None:
         """
         find("show-filtered").click();
         const figure = [...find("pictures").children].find((one) => one.querySelector("table"));
-        const cells = [...figure.querySelector("table").querySelectorAll("td")];
-        found.colors = cells.map((cell) => getComputedStyle(cell).backgroundColor);
-        found.title = cells[3].title;
+        const painted = [...figure.querySelector("table").querySelectorAll("td")];
+        found.colors = painted.map((cell) => getComputedStyle(cell).backgroundColor);
+        found.title = painted[3].title;
         found.heads = [...figure.querySelector("tr").cells].map((cell) => cell.textContent);
         found.tables = figure.querySelectorAll("table").length;
         [...figure.querySelectorAll("button")].at(-1).click();
@@ -398,12 +398,12 @@ def test_weights_are_cells_and_shaded_words(runs: Path) -> None:
         "rgba(11, 79, 158, 0)",
         "rgb(11, 79, 158)",
         "rgb(11, 79, 158)",
-        "rgba(11, 79, 158, 0.502)",
+        "rgba(11, 79, 158, 0.5)",
     ]
     assert found["title"] == "c, s: 0.50"
     assert found["heads"] == ["target \\ source", "long", "s"]
     assert (found["tables"], found["text"], found["images"]) == (4, "right0.25x y", 2)
-    assert (found["said"], found["none"]) == (True, "None of the ticked rows has such a picture.")
+    assert (found["said"], found["none"]) == (True, "No row is ticked in the table.")
 
 
 def test_a_section_that_has_nothing_says_so(tmp_path: Path) -> None:

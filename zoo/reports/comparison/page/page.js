@@ -201,7 +201,7 @@
     drawn.xaxis.type = find("curve-log-x").checked ? "log" : "linear";
     drawn.yaxis.type = find("curve-log-y").checked ? "log" : "linear";
     Plotly.react("curves", traces, drawn, config);
-    say("curves-section", traces.length ? "" : `None of the ticked rows has a curve of ${name}.`);
+    say("curves-section", traces.length ? "" : none(`has a curve of ${name}`));
   }
 
   function front(points, moreIsBetter) {
@@ -245,6 +245,7 @@
     Plotly.react("costs", traces, layout(escaped(name), escaped(data.metric), { showlegend: true }), config);
   }
 
+  const none = (said) => (shown.size ? `None of the ticked rows ${said}.` : "No row is ticked in the table.");
   /** A line at the end of a section; no words take it away. */
   function say(section, words) {
     let line = find(section).querySelector(".said");
@@ -299,7 +300,7 @@
     });
     find("samples").replaceChildren(headsOf(["input", "reference"], chosen), lines);
     const same = lines.rows.length ? "" : "The ticked rows say the same of every item here.";
-    say("samples-section", chosen.length ? same : "None of the ticked rows kept its predictions.");
+    say("samples-section", chosen.length ? same : none("kept its predictions"));
   }
   /** Pictures to one scale, as large as there is room for: what is longer in one is longer on the page, too. */
   function drawPictures() {
@@ -319,7 +320,7 @@
       figure.append(button);
       return figure;
     }));
-    say("pictures-section", chosen.length ? "" : "None of the ticked rows has such a picture.");
+    say("pictures-section", chosen.length ? "" : none("has such a picture"));
   }
   const mostMatrices = 4; // of a row, until more are asked for: heads are many
   function weightsOf(items) {
