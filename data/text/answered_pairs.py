@@ -40,7 +40,8 @@ class AnsweredPairs(Corpus):
         answer: name of the column of labels or of numbers.
         labels: all labels; of two the last is the positive one. None: those of train, sorted.
         degrees: the lowest and the highest number, where answers are numbers; None: they are labels.
-        group: name of the column that says which pairs are ranked against each other; None: none are.
+        group: name of the column that says which pairs are ranked against each other, such as `left` itself;
+            None: none are.
         held_out: about which share to hold out for each such split; above 0 and below 0.5.
         language: ISO 639 code; may be empty.
     """
@@ -64,8 +65,11 @@ class AnsweredPairs(Corpus):
             raise ValueError(f"degrees must be the lowest and the highest number, got {self.degrees}")
         if self.degrees is not None and self.group is not None:
             raise ValueError("group must be null where degrees are given: a number says no pair right")
-        if len(set(self._names)) < len(self._names):
-            raise ValueError(f"left, right, answer and group must name different columns, got {self._names}")
+        if len(set(self._names[:3])) < 3 or self.group in (self.right, self.answer):
+            raise ValueError(
+                "left, right, answer and group must name different columns, but that group may be left;"
+                f" got {', '.join(self._names)}"
+            )
 
     @property
     def _names(self) -> list[str]:

@@ -35,7 +35,7 @@ class HubPairs(HubSet, AnsweredPairs):
 
     def load(self) -> Mapping[str, Iterator[Row]]:
         """Finds or downloads the set; see `HubSet.tables`."""
-        self._tables = self.tables(*self._names)
+        self._tables = self.tables(*dict.fromkeys(self._names))
         return super().load()
 
     def given(self) -> Collection[str]:

@@ -49,6 +49,7 @@ def test_groups_and_rows_that_lack_something(tmp_path: Path, caplog: pytest.LogC
         splits = load(tmp_path, group="question")
     assert splits["test"][2:] == [("left 1", "right 2", "no", 1), ("left 1", "right 3", "yes", 1)]
     assert "3 rows lack" in caplog.text
+    assert load(tmp_path, group="a")["test"] == splits["test"], "the left text as the group"
 
 
 def test_degrees(tmp_path: Path) -> None:

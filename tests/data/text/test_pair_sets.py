@@ -207,6 +207,12 @@ class TestOwnPairs:
             assert len({left for left, *_ in rows}) == len({group for *_, group in rows})
         assert sum(len({group for *_, group in rows}) for rows in found.values()) == 40, "none in two splits"
 
+    def test_the_left_text_may_be_the_group(self, tmp_path: Path) -> None:
+        rows = rows_of(self.corpus(tmp_path, held_out=0.2, group="question"))["train"]
+        texts = {group: left for left, _, _, group in rows}
+        assert len(texts) == len(set(texts.values())) > 20, "a number for each text"
+        assert all(texts[group] == left for left, _, _, group in rows)
+
     @pytest.mark.parametrize("end", [".tsv", ".jsonl"])
     def test_formats_say_the_same(self, tmp_path: Path, end: str) -> None:
         lines = [line.split(",") for line in CSV.splitlines()]
@@ -253,6 +259,7 @@ class TestOwnPairs:
             ({"degrees": [0, 5], "labels": ["a"]}, "labels must be null"),
             ({"degrees": [0, 5], "group": "topic"}, "group must be null"),
             ({"right": "question"}, "must name different columns"),
+            ({"group": "sentence"}, "must name different columns"),
             ({"held_out": 0.5}, "held_out must be above 0 and below 0.5"),
             ({"val": "nowhere.csv"}, "val needs nowhere.csv, which does not exist"),
             ({"val": "/"}, "val must be a .csv.*; / is a folder"),
