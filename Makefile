@@ -3,8 +3,10 @@ PYTHON3 ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/installed
 
+TRAINED := dates:dates_bahdanau digits:ram_digits
+
 .DEFAULT_GOAL := help
-.PHONY: help install train test test-slow faults lint check-conf
+.PHONY: help install train trained test test-slow faults lint check-conf
 
 help: ## show this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 20
@@ -18,6 +20,14 @@ $(INSTALLED): pyproject.toml
 
 train: $(INSTALLED) ## train the first model: human-written dates to ISO 8601, a few minutes on a laptop
 	$(VENV)/bin/python train.py experiment=dates_bahdanau
+
+trained: $(INSTALLED) ## train and export again the models that come with the package; a quarter of an hour
+	rm -rf build/trained
+	set -e; for model in $(TRAINED); do \
+	  $(VENV)/bin/python train.py experiment=$${model#*:} logger=csv paths.runs_dir=build/trained/$${model%:*}; \
+	  $(VENV)/bin/zoo export build/trained/$${model%:*}/*/* zoo/inference/trained/$${model%:*} \
+	    --license Apache-2.0 --overwrite; \
+	done
 
 test: $(INSTALLED) ## run the quick tests, on two processes
 	OMP_NUM_THREADS=1 $(VENV)/bin/python -m pytest -n 2

@@ -10,6 +10,7 @@ from typer.testing import CliRunner, Result
 
 import zoo
 from zoo.cli.app import main
+from zoo.cli.load import RUN_IS
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +150,7 @@ def test_files_that_are_none(runs: Path) -> None:
     assert _fails("first", "pictures/ca.png", dog) == f"pictures/ca.png {missing}"
     assert _fails("first", "ca.png", dog, "pictures/ca.png").startswith("ca.png does not exist")
     assert _fails("frist", dog) == f"frist does not exist; did you mean {runs}/first?"
-    assert _fails(dog) == f"no run before {dog}: a run's folder or a .ckpt file comes first"
+    assert _fails(dog) == f"no run before {dog}: {RUN_IS} comes first"
     mixed = "is no picture (runs come first, then pictures, file by file)"
     assert _fails("first", dog, "pictures", "second") == f"pictures {mixed}; second {mixed}"
     said = _fails("first", dog, "pictures/notes.txt")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zoo.cli.clear_errors import clear_errors
-from zoo.cli.load import Load, is_run, loader, require_inputs
+from zoo.cli.load import RUN_IS, Load, is_run, loader, require_inputs
 
 if TYPE_CHECKING:
     from zoo.reports.explorer.forms import Form
@@ -141,10 +141,7 @@ def split(arguments: Sequence[str], load: Load, *, is_asked: bool) -> tuple[list
     given = list(arguments[len(runs) :])
     if not runs:
         near = nearest(Path(arguments[0]))
-        raise ValueError(
-            f"{arguments[0]!r} is not a run{near}"
-            " (a run's folder or a .ckpt file comes first, then the input)"
-        )
+        raise ValueError(f"{arguments[0]!r} is not a run{near} ({RUN_IS} comes first, then the input)")
     first = load(runs[0])
     inputs = first.inputs()
     count = 0 if inputs is None else inputs.parts

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from zoo.inference.trained_models import RECIPES, is_trained
+
 if TYPE_CHECKING:
     from zoo.tasks.inputs import Inputs
     from zoo.tasks.predictor import Predictor
@@ -15,9 +17,13 @@ Load = Callable[[str], Any]
 """Loads the run of a name, once; what it returns is a `Predictor`."""
 
 
+RUN_IS = f"a run's folder, a .ckpt file, or one of {', '.join(RECIPES)}"
+"""What a command takes for a run, for messages."""
+
+
 def is_run(argument: str) -> bool:
-    """True for what a command takes for a run: a folder, or a file of weights."""
-    return os.path.isdir(argument) or argument.endswith((".ckpt", ".safetensors"))
+    """True for what a command takes for a run: a folder, a file of weights, or a model of the package."""
+    return is_trained(argument) or os.path.isdir(argument) or argument.endswith((".ckpt", ".safetensors"))
 
 
 def loader(*, device: str | None, precision: str) -> Load:

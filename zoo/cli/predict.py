@@ -12,6 +12,7 @@ from zoo.cli.predict_games import play_games
 from zoo.cli.predict_pictures import pictures_behind, predict_pictures
 from zoo.cli.predict_texts import predict_texts
 from zoo.cli.score_texts import score_texts
+from zoo.inference.trained_models import RECIPES
 
 
 def predict(
@@ -19,7 +20,8 @@ def predict(
         list[str],
         typer.Argument(
             metavar="RUN... [SENTENCE | TEXT TEXT | PICTURE...]",
-            help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file), then what "
+            help="One or more runs (a run's folder means its best checkpoint; or a .ckpt file, an exported "
+            f"folder, or one of {', '.join(RECIPES)}, which come with the package), then what "
             "their models take: a sentence, two texts (`-` reads standard input, a line for each, with a tab "
             "between two texts) or pictures; nothing for one that plays.",
         ),

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.cli.ask import answered, ask, write
-from zoo.cli.load import Load, asks_for, is_run, require_alike, require_inputs
+from zoo.cli.load import RUN_IS, Load, asks_for, is_run, require_alike, require_inputs
 
 
 def pictures_behind(arguments: Sequence[str]) -> list[str]:
@@ -26,7 +26,7 @@ def pictures_behind(arguments: Sequence[str]) -> list[str]:
     if len(files) < len(pictures):
         raise ValueError("; ".join(_mistaken(picture) for picture in pictures if picture not in files))
     if not first:
-        raise ValueError(f"no run before {pictures[0]}: a run's folder or a .ckpt file comes first")
+        raise ValueError(f"no run before {pictures[0]}: {RUN_IS} comes first")
     return pictures
 
 

@@ -21,7 +21,9 @@ from rich.progress import (
 from rich.text import Text
 
 from zoo.cli.ask import answered, ask, write
-from zoo.cli.load import Load, asks_for, is_run, require_alike, require_inputs
+from zoo.cli.load import RUN_IS, Load, asks_for, is_run, require_alike, require_inputs
+from zoo.core.problems import similar
+from zoo.inference.trained_models import PREFIX, RECIPES, is_trained
 
 if TYPE_CHECKING:
     from zoo.tasks.predictor import Predictor
@@ -130,20 +132,19 @@ def _split(
     parts = 2 if several and load(arguments[0]).inputs() == PAIRS else 1
     count = 0 if file is not None else parts
     runs, given = arguments[: len(arguments) - count], arguments[len(arguments) - count :]
-    if given and os.path.exists(given[-1]):
+    if given and (os.path.exists(given[-1]) or (is_trained(given[-1]) and not runs)):
         raise ValueError(
             f"no sentence or picture after {given[-1]}: give one, or --file FILE, or - for standard input; "
             "of a folder of pictures, give its files"
         )
     if not runs:
         raise ValueError(
-            f"{given[-1]!r} is not a run{nearest(Path(given[-1]))} (a run's folder or a .ckpt file "
-            "comes first, then the sentence)"
+            f"{given[-1]!r} is not a run{nearest(Path(given[-1]))} ({RUN_IS} comes first, then the sentence)"
         )
     for number, run in enumerate(runs):
-        if os.path.exists(run):
+        if os.path.exists(run) or is_trained(run):
             continue
-        near = nearest(Path(run))
+        near = nearest(Path(run)) or similar(run.removeprefix(PREFIX), [] if number else RECIPES)
         hint = "with --file there is no sentence"
         if file is None:
             hint = "only the last may be a sentence" if parts == 1 else "only the last two may be texts"

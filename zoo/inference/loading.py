@@ -7,6 +7,7 @@ from zoo.config.check import misfits
 from zoo.config.instantiate import instantiate
 from zoo.core.problems import ConfigError
 from zoo.inference.skeleton import enormous, require_fit, strangers
+from zoo.inference.trained_models import hint, place_of
 from zoo.tasks.predictor import Predictor
 from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint
@@ -17,7 +18,8 @@ def load(run: str | Path, *, device: str | None = None, precision: str = "32-tru
     """Loads a trained model.
 
     Args:
-        run: a run's folder, for its best checkpoint, a folder that `zoo export` wrote, or a checkpoint file.
+        run: a run's folder, for its best checkpoint, a folder that `zoo export` wrote, a checkpoint file, or
+            the name of a model that comes with the package: `dates`, `digits` or `shapes`.
         device: such as `cpu` or `cuda:1`; None for the GPU where there is one.
         precision: `32-true`, or `bf16-mixed` for matrix products in bfloat16.
 
@@ -28,7 +30,10 @@ def load(run: str | Path, *, device: str | None = None, precision: str = "32-tru
         CheckpointError: the checkpoint is missing or cannot be used.
         ValueError: there is no such device or precision.
     """
-    return predictor_of(read_checkpoint(run), device=device, precision=precision)
+    try:
+        return predictor_of(read_checkpoint(place_of(run)), device=device, precision=precision)
+    except CheckpointError as error:
+        raise CheckpointError(f"{error}{hint(run)}") from error
 
 
 def predictor_of(checkpoint: Checkpoint, *, device: str | None, precision: str) -> Predictor:
