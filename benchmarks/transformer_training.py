@@ -1,7 +1,7 @@
 """Training speed of the Transformer beside its peers, on identical batches in one run.
 
 Two sizes: (a) d 128, feed-forward 256, 4 + 4 layers; (b) d 256, feed-forward 1,024, 3 + 3 layers; 4 heads,
-dropout 0.1, label smoothing 0.1, one matrix for embeddings and output, AdamW, clipping. Data: Multi30k
+dropout 0.1, label smoothing 0.1, one matrix for embeddings and output, fused AdamW, clipping. Data: Multi30k
 English to German, joint BPE of 10,000, length buckets of 4,096 tokens. The figure is real (not padded) target
 tokens per second. Sides run in turn, each in its own process; the ratio is taken round by round.
 

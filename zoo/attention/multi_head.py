@@ -188,13 +188,16 @@ class MultiHeadAttention(nn.Module):
             return attended
         keep_mask = checked_mask(keep_mask, inputs)
         layers = [one for one in (self.W_Q, self.W_K, self.W_V) if one is not None]
-        weight = torch.cat(tuple(one.weight for one in layers))
-        biases = tuple(one.bias for one in layers if one.bias is not None)
+        factor = self.attention.score.key_factor  # of few weights, where it can be, not of all keys
+        factors = (1.0, 1.0 if factor is None else factor, 1.0)
+        weight = torch.cat([one.weight * by for one, by in zip(layers, factors, strict=True)])
+        biases = [one.bias * by for one, by in zip(layers, factors, strict=True) if one.bias is not None]
         rows = linear(inputs, weight, torch.cat(biases) if biases else None)
         query, keys, values = split_heads(rows, len(layers), self.heads)
+        keys = self.attention.score.project_keys(keys) if factor is None else keys
         if keep_mask is not None and keep_mask.ndim > 2:
             keep_mask = keep_mask.unsqueeze(-3)
-        memory = Memory(self.attention.score.project_keys(keys), values, keep_mask)
+        memory = Memory(keys, values, keep_mask)
         return self.join(self.read(query, memory, None, weights=weights, causal=causal), None)
 
     def _projects_together(self, inputs: Tensor) -> bool:

@@ -37,6 +37,7 @@ class Score(nn.Module, ABC):
         uses_keys: whether the score depends on the content of keys.
         counts_positions: whether the score depends on a key's position in the memory, so that a slice of the
             memory gives other scores.
+        key_factor: the number by which `project_keys` multiplies; None: it does something else.
 
     Raises:
         ValueError: if a size is below 1.
@@ -53,6 +54,11 @@ class Score(nn.Module, ABC):
             if number is not None and number < 1:
                 raise ValueError(f"{type(self).__name__}: {name}={number}, must be at least 1")
         self.query_size, self.key_size, self.heads = query_size, key_size, heads
+
+    @property
+    def key_factor(self) -> float | None:
+        """See `Score`."""
+        return None
 
     def project_keys(self, keys: Tensor) -> Tensor:
         """The part of the score that needs only the keys: `(*lead, K, Dk)` to `(*lead, K, A)`."""
@@ -106,6 +112,11 @@ class ScaledDot(Dot):
     1) reach scores of sqrt(n) at most, so weights stay soft at a small n. `reverse`: solved, a little later
     than with `Dot`.
     """
+
+    @property
+    def key_factor(self) -> float:
+        """`1 / sqrt(n)`; see `Score`."""
+        return 1 / math.sqrt(self.key_size)
 
     def project_keys(self, keys: Tensor) -> Tensor:
         """`h_i / sqrt(n)`; see `Score`."""
