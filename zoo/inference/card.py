@@ -27,6 +27,7 @@ def model_card(
     results: Mapping[str, Any],
     overrides: Sequence[str] | None,
     license_id: str | None,
+    usage: str | None = None,
 ) -> str:
     """README.md of an export, in Markdown with the head that model hubs read.
 
@@ -37,6 +38,7 @@ def model_card(
         results: the run's results.json, or `{"val": ...}` of a checkpoint alone.
         overrides: what was typed behind `train.py`; None where nobody knows.
         license_id: the SPDX identifier of the weights' licence; None where none was given.
+        usage: the lines that use the model; None: those of this package.
     """
     config = checkpoint.config
     network, noun = type(task.network).__name__, type(task).__name__
@@ -52,7 +54,7 @@ def model_card(
         f" `{noun}` on the data `{_plain(checkpoint.spec.name)}`. It is a model of the Attention Zoo;"
         " nothing in this folder runs code when it is opened.\n",
         "## Use\n",
-        _indented(_usage(task)),
+        _indented(usage or _usage(task)),
         _own_parts(config),
         "## Figures\n",
         _figures(results),

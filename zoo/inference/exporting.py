@@ -14,6 +14,7 @@ from zoo.core.reading import read_json
 from zoo.inference.card import model_card
 from zoo.inference.loading import trained_task
 from zoo.runs.status import StatusFile
+from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint, own_version, read_checkpoint
 from zoo.training.exported import (
     ABOUT,
@@ -55,25 +56,58 @@ def export(
     """
     folder = Path(folder).expanduser()
     require_free(folder, overwrite, _is_own)
-    if license_id is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,63}", license_id):
-        raise CannotExport(
-            f"a licence is named by its SPDX identifier, such as Apache-2.0, got {license_id!r}"
-        )
-    checkpoint = read_checkpoint(run)
-    if checkpoint.path.name == WEIGHTS:
-        raise CannotExport(f"{run} is exported already: copy the folder")
+    require_license(license_id)
+    checkpoint = unexported(run)
     task = trained_task(checkpoint)
-    home = _home(checkpoint.path)
-    results = _results(home, checkpoint)
-    card = model_card(
-        Path(os.path.realpath(folder)).name, checkpoint, task, results, _overrides(home), license_id
-    )
+    card, results = described(folder, checkpoint, task, license_id)
     with new_folder(folder) as made:
         write_export(made, _parts(checkpoint), own_version())
         write_json(made / METRICS, without_places(results))
         write_text(made / CARD, card)
         trained_task(read_checkpoint(made))  # what could not be read again is no export
     return folder
+
+
+def unexported(run: str | Path) -> Checkpoint:
+    """The checkpoint of a run.
+
+    Raises:
+        CheckpointError: it is missing or cannot be used.
+        CannotExport: it is an export itself.
+    """
+    checkpoint = read_checkpoint(run)
+    if checkpoint.path.name == WEIGHTS:
+        raise CannotExport(f"{run} is exported already: copy the folder")
+    return checkpoint
+
+
+def described(
+    folder: Path, checkpoint: Checkpoint, task: Task, license_id: str | None, usage: str | None = None
+) -> tuple[str, dict[str, Any]]:
+    """The model card of an export, and the results of its run.
+
+    Args:
+        folder: gives the model its name.
+        checkpoint: what is exported.
+        task: the model.
+        license_id: see `export`.
+        usage: see `model_card`.
+    """
+    home = _home(checkpoint.path)
+    results, name = _results(home, checkpoint), Path(os.path.realpath(folder)).name
+    return model_card(name, checkpoint, task, results, _overrides(home), license_id, usage), results
+
+
+def require_license(license_id: str | None) -> None:
+    """Refuses what is no identifier of a licence.
+
+    Raises:
+        CannotExport: says how one looks.
+    """
+    if license_id is not None and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9.+-]{0,63}", license_id):
+        raise CannotExport(
+            f"a licence is named by its SPDX identifier, such as Apache-2.0, got {license_id!r}"
+        )
 
 
 def require_free(folder: Path, overwrite: bool, is_own: Callable[[Path], bool]) -> None:
