@@ -1,10 +1,10 @@
-"""What studies cost and reached: `python benchmarks/studies.py SWEEP...` prints a row for each.
+"""What studies cost and reached: `python benchmarks/studies.py [--first TRIALS] SWEEP...`, a row for each.
 
 Steps are those that all trials trained. Seconds are those of the trials' processes, from start to end: not
 those in which a study lay stopped.
 """
 
-import sys
+import argparse
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
@@ -20,10 +20,10 @@ def seconds(status: Status) -> float:
     return (end - start).total_seconds()
 
 
-def row(folder: Path) -> str:
-    """One study in Markdown."""
+def row(folder: Path, first: int | None) -> str:
+    """One study in Markdown, or its first trials."""
     sweep = read_sweep(folder)
-    all_of_them = [status_of(job.folder) for job in sweep.jobs]
+    all_of_them = [status_of(job.folder) for job in sweep.jobs[:first]]
     states = Counter(str(status.state) for status in all_of_them)
     known = [status.progress for status in all_of_them if status.progress]
     best = (max if maximises(sweep.jobs[0].config) else min)(
@@ -41,9 +41,13 @@ def row(folder: Path) -> str:
 
 def main() -> None:
     """Reads the folders and prints."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folders", type=Path, nargs="+")
+    parser.add_argument("--first", type=int)
+    asked = parser.parse_args()
     print("| study | trials | steps | seconds | best |\n| --- | --- | --- | --- | --- |")
-    for folder in sys.argv[1:]:
-        print(row(Path(folder)))
+    for folder in asked.folders:
+        print(row(folder, asked.first))
 
 
 if __name__ == "__main__":

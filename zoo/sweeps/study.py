@@ -22,6 +22,7 @@ from zoo.sweeps.begin import job_name, maximises, queue_jobs
 from zoo.sweeps.journal import FILE, RUN, STATE, journal, mend, trial_of
 from zoo.sweeps.objective import chosen
 from zoo.sweeps.record import Sweep, SweepJob
+from zoo.sweeps.table import shortened
 
 log = logging.getLogger(__name__)
 
@@ -97,7 +98,7 @@ class Study:
                 log.error("trial %d: %s", trial.number, error)
                 self._in_vain += 1
                 continue
-            name = job_name(job.name, ",".join(sorted(drawn)))
+            name = job_name(job.name, ",".join(sorted(map(shortened, drawn))))
             self.sweep = queue_jobs(self.sweep, [job.composed], [name])
             trial.set_user_attr(RUN, self.sweep.jobs[-1].folder.name)
             return self.sweep.jobs[-1]

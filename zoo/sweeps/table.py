@@ -193,12 +193,12 @@ def special(sweep: Sweep) -> dict[Path, str]:
     swept = {key_of(one) for job in sweep.jobs for one in job.overrides if one not in sweep.overrides}
     swept -= {key_of(one) for one in sweep.overrides if one.startswith("~")}
     return {
-        job.folder: " ".join(_short(one) for one in job.overrides if key_of(one) in swept)
+        job.folder: " ".join(shortened(one) for one in job.overrides if key_of(one) in swept)
         for job in sweep.jobs
     }
 
 
-def _short(override: str) -> str:
+def shortened(override: str) -> str:
     """An override whose value has at most four digits, where it is a number with a fraction."""
     return _FRACTION.sub(lambda number: f"={float(number[1]):.4g}", override)
 
