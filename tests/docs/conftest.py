@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-PAIRS = [(f"row {number} of the seat {number % 7}", f"r{number} s{number % 7}") for number in range(60)]
+PAIRS = [(f"row {number} of the seat {number % 7}", f"r{number} s{number % 7}") for number in range(300)]
 LABELLED = [
     (f"text {number} is {'good' if number % 2 else 'bad'}", "yes" if number % 2 else "no")
     for number in range(60)
