@@ -3,7 +3,7 @@ PYTHON3 ?= python3
 VENV := .venv
 INSTALLED := $(VENV)/installed
 
-TRAINED := dates:dates_bahdanau digits:ram_digits
+TRAINED := dates:dates_bahdanau digits:ram_digits shapes:shapes_small
 
 .DEFAULT_GOAL := help
 .PHONY: help install train trained test test-slow faults lint check-conf

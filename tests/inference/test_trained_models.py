@@ -21,7 +21,7 @@ PICTURES = PROJECT / "docs" / "pictures"
 ASKED = {
     "dates": ("3. März 2021", "2021-03-03"),
     "digits": (str(PICTURES / "try_digit.png"), "4"),
-    "shapes": (str(PICTURES / "try_scene.png"), "a red circle left of a blue square"),
+    "shapes": (str(PICTURES / "try_scene.png"), "a red circle left of a white square"),
 }
 
 

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-RECIPES = {"dates": "dates_bahdanau", "digits": "ram_digits"}
+RECIPES = {"dates": "dates_bahdanau", "digits": "ram_digits", "shapes": "shapes_small"}
 """The models, and the recipe of each: `make trained` trains and exports them again."""
 PREFIX = "zoo:"
 """Before a name it means the model that comes with the package, whatever lies in the current folder."""
