@@ -122,6 +122,15 @@ def test_a_run_is_named_by_what_was_typed(project: Path, tmp_path: Path) -> None
     assert overrides == ["attention=dot", "selection=hard"], "no seed, no folder of a machine"
 
 
+def test_a_folder_of_this_machine_is_not_published(project: Path, tmp_path: Path) -> None:
+    typed = "model.pretrained=/home/me/runs/12-00-00_imdb_1f2e3d4c"
+    publish([make_run(tmp_path / "run", results(1, 0.5, name="0"), typed)], project)
+    (kept,) = (project / "results" / "toy").glob("*.json")
+    assert kept.name == "model.pretrained=12-00-00_imdb_1f2e3d4c_seed1.json"
+    assert "/home" not in kept.read_text(encoding="utf-8")
+    assert json.loads(kept.read_text(encoding="utf-8"))["recipe"], "recipes that build on a run are told which"
+
+
 def test_what_repeats_the_recipe_stands_for_it(project: Path, tmp_path: Path) -> None:
     (project / "conf").symlink_to(Path(__file__).parents[2] / "conf")
     resolvers.register()

@@ -29,6 +29,8 @@ from zoo.runs.status import StatusFile
 from zoo.runs.typed import special
 from zoo.sweeps.record import RECORD, read_sweep
 
+_BUILDS_ON = ("model.pretrained", "data.tokenizer.run")
+"""Settings that name the run on which a recipe builds: it is that recipe whichever run it is."""
 _LONGEST_NAME = 120
 
 
@@ -51,8 +53,11 @@ def publish(runs: Sequence[Path], project: Path) -> list[str]:
     for run in runs:
         results = read_json(run / "results.json")
         status = StatusFile(run).read()
-        results["overrides"] = special(status.overrides)
-        if results["overrides"] and _repeats_recipe(results, project / "conf"):
+        results["overrides"] = [_without_folders(override) for override in special(status.overrides)]
+        if results["overrides"] and (
+            all(override.partition("=")[0] in _BUILDS_ON for override in results["overrides"])
+            or _repeats_recipe(results, project / "conf")
+        ):
             results["recipe"] = True
         # What was learned in another run has its curve, as long as that lies where it lay.
         trained = run if status.tests is None else (run / results["checkpoint"]["file"]).resolve().parents[1]
@@ -63,6 +68,12 @@ def publish(runs: Sequence[Path], project: Path) -> list[str]:
     kept, refused = published(project / "results")
     write_pages(project, kept)
     return refused
+
+
+def _without_folders(override: str) -> str:
+    """What was typed; of a path, such as that of a pre-trained run, its last part: the rest is this machine's."""
+    key, equals, value = override.partition("=")
+    return f"{key}={Path(value).name}" if equals and Path(value).is_absolute() else override
 
 
 def _repeats_recipe(results: Mapping[str, Any], conf: Path) -> bool:
