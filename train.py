@@ -98,8 +98,7 @@ def run_sweeper(composed: DictConfig) -> None:
 def run(path: Path, config: Config | None = None, resume: bool = False, weights: Path | None = None) -> int:
     """Runs a config.yaml in its folder, or goes on with it, records how it went, returns the exit code.
 
-    A `config` that is given has been checked. With the `weights` of another run nothing is trained, nor
-    logged: its best checkpoint is tested.
+    A given `config` is checked already. With `weights` of another run nothing is trained: they are tested.
     """
     if config is None:
         config = thaw(path)

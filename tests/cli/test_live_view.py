@@ -48,7 +48,7 @@ def test_only_runs_of_the_folder_by_their_names_with_the_monitored_metric_first(
     make(tmp_path / "one" / "12_b_5a6b7c8d", "reverse attention=general", {50: 0.125}, State.FAILED)
     make(tmp_path / "two" / "12_c_00000000", "another", {50: 0.9})
     lines = printed(tmp_path / "one").splitlines()
-    assert lines[0] == f"{tmp_path}/one: 1 finished, 1 failed"
+    assert lines[0] == f"1 finished, 1 failed   {tmp_path}/one"
     assert lines[1].split() == [
         "run",
         "val/exact_match",
@@ -120,7 +120,7 @@ def test_a_run_that_trains_is_followed_to_its_end(tmp_path: Path) -> None:
             file.write("100,val/exact_match,0.875\n")
         StatusFile(folder).end(State.FINISHED, exit_code=0)
 
-    later = threading.Timer(0.5, go_on)
+    later = threading.Timer(3.0, go_on)  # after the first picture
     later.start()
     text = printed(tmp_path, height=40, force_terminal=True)
     later.join()

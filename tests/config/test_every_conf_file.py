@@ -154,6 +154,7 @@ REACHED_BY = {
 """Files that another choice brings along, and under which group."""
 EXTRAS = {
     "hydra/launcher/slurm": "hydra_plugins.hydra_submitit_launcher",
+    "logger/trackio": "trackio",
     "logger/tensorboard": "tensorboard",
 }
 """What a file needs that is not always installed."""

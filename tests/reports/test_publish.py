@@ -128,7 +128,9 @@ def test_a_folder_of_this_machine_is_not_published(project: Path, tmp_path: Path
     (kept,) = (project / "results" / "toy").glob("*.json")
     assert kept.name == "model.pretrained=12-00-00_imdb_1f2e3d4c_seed1.json"
     assert "/home" not in kept.read_text(encoding="utf-8")
-    assert json.loads(kept.read_text(encoding="utf-8"))["recipe"], "recipes that build on a run are told which"
+    assert json.loads(kept.read_text(encoding="utf-8"))["recipe"], (
+        "recipes that build on a run are told which"
+    )
 
 
 def test_what_repeats_the_recipe_stands_for_it(project: Path, tmp_path: Path) -> None:

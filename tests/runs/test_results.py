@@ -209,7 +209,7 @@ def test_every_field(tmp_path: Path) -> None:
     assert read["data_set"] == SPEC.name
     assert read["metrics"]["bleu"] == {
         **{"better": "max", "digits": 1, "role": "detail", "headline": False, "items": "bleu"},
-        "per_token": False,
+        **{"per_token": False, "share": False},
     }
     assert read["data"] == {"test": {"pairs": 3, "truncated": 1}}
     assert read["checkpoint"] == {

@@ -125,7 +125,8 @@ def test_a_recurrent_encoder_and_decoder() -> None:
     start = SIZE * 2 * SIZE  # the decoder's first state and cell, from the encoder's last
     decoder = TARGET * (4 * SIZE * (embedded + SIZE) + 2 * SIZE * SIZE + SIZE * WORDS)
     by_hand = SENTENCES * (encoder + start + decoder + 2 * TARGET * SOURCE * SIZE)
-    assert counted(loss_of(network)) == 3 * 2 * by_hand
+    bias = 2 * SENTENCES * TARGET * WORDS  # whose gradient is a product, too
+    assert counted(loss_of(network)) == 3 * 2 * by_hand + bias
 
 
 def test_a_captioner() -> None:
@@ -154,7 +155,9 @@ def test_a_captioner() -> None:
     reading = SIZE * looked_for + places * depth + SIZE  # the query, the weighted sum, its gate
     output = (SIZE + depth) * embedded + embedded * WORDS
     scores = words * places * looked_for  # whose backward pass has one product, not two
-    assert counted(loss) == 2 * images * (3 * (once + words * (lstm + reading + output)) + 2 * scores)
+    bias = words * WORDS  # whose gradient is a product, too
+    by_hand = 3 * (once + words * (lstm + reading + output)) + 2 * scores + bias
+    assert counted(loss) == 2 * images * by_hand
 
 
 class _Grid(ImageEncoder):

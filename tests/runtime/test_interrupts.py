@@ -63,4 +63,4 @@ def test_ctrl_c_during_imports_says_nothing(program: str, tmp_path: Path) -> Non
         timeout=60,
     )
     assert done.returncode == -signal.SIGINT, done.stderr
-    assert done.stderr == ""
+    assert done.stderr.removeprefix("starting: loading PyTorch takes some seconds\n") == ""

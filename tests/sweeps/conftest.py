@@ -25,7 +25,7 @@ def runs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def start(runs: Path, monkeypatch: pytest.MonkeyPatch, fake_script: Path) -> Iterator[Start]:
+def start_faked(runs: Path, monkeypatch: pytest.MonkeyPatch, fake_script: Path) -> Iterator[Start]:
     """Runs `train.py` with a command line in this process, and its jobs by `fake_job.py`."""
     monkeypatch.setattr(train, "SCRIPT", fake_script)
 

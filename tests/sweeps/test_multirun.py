@@ -20,9 +20,9 @@ Start = Callable[..., int]
 
 
 def test_a_sweep_with_accidents(
-    start: Start, runs: Path, fake_script: Path, capsys: pytest.CaptureFixture[str]
+    start_faked: Start, runs: Path, fake_script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert start(*TINY, "-m", "seed=1,2,3,4", "sweep.name=seeds", "sweep.parallel=2") == 1
+    assert start_faked(*TINY, "-m", "seed=1,2,3,4", "sweep.name=seeds", "sweep.parallel=2") == 1
     said = capsys.readouterr().out
 
     (folder,) = runs.glob("*/*")
@@ -57,18 +57,18 @@ def test_a_sweep_with_accidents(
     assert {StatusFile(job.folder).read().state for job in sweep.jobs} == {State.FINISHED}
 
 
-def test_all_is_well(start: Start, runs: Path) -> None:
-    assert start(*TINY, "-m", "seed=1,3") == 0
+def test_all_is_well(start_faked: Start, runs: Path) -> None:
+    assert start_faked(*TINY, "-m", "seed=1,3") == 0
     (folder,) = runs.glob("*/*")
     assert {job.config["sweep"]["name"] for job in read_sweep(folder).jobs} == {folder.name}
 
 
 def test_a_sweeper_that_draws_its_jobs_runs_them_too(
-    start: Start, runs: Path, monkeypatch: pytest.MonkeyPatch
+    start_faked: Start, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Optuna's: Hydra composes what it draws, and calls the launcher."""
     monkeypatch.setattr(begin, "_LISTING", ())
-    assert start(*TINY, "-m", "seed=1,3") == 0
+    assert start_faked(*TINY, "-m", "seed=1,3") == 0
     (folder,) = runs.glob("*/*")
     queued = read_sweep(folder).jobs
     assert [job.folder.name.split("_")[1] for job in queued] == ["0-seed-1", "1-seed-3"]
@@ -76,7 +76,7 @@ def test_a_sweeper_that_draws_its_jobs_runs_them_too(
     assert {job.config["sweep"]["name"] for job in queued} == {folder.name}
 
 
-def test_no_job_is_composed_or_checked_twice(start: Start, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_job_is_composed_or_checked_twice(start_faked: Start, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
     for name in ("compose", "check"):
         module = {"compose": compose, "check": jobs}[name]
@@ -87,12 +87,12 @@ def test_no_job_is_composed_or_checked_twice(start: Start, monkeypatch: pytest.M
             return real(*args, **kwargs)
 
         monkeypatch.setattr(module, name, counted)
-    assert start(*TINY, "-m", "seed=1,3") == 0
+    assert start_faked(*TINY, "-m", "seed=1,3") == 0
     assert sorted(calls) == ["check", "check", "compose", "compose"]
 
 
-def test_fail_fast_says_so(start: Start, runs: Path) -> None:
-    assert start(*TINY, "-m", "seed=2,1", "sweep.fail_fast=true") == 1
+def test_fail_fast_says_so(start_faked: Start, runs: Path) -> None:
+    assert start_faked(*TINY, "-m", "seed=2,1", "sweep.fail_fast=true") == 1
     (folder,) = runs.glob("*/*")
     states = [StatusFile(job.folder).read().state for job in read_sweep(folder).jobs]
     assert states == [State.FAILED, State.QUEUED]
@@ -127,16 +127,16 @@ def test_fail_fast_says_so(start: Start, runs: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_a_bad_line_stops_everything(
-    start: Start, runs: Path, capsys: pytest.CaptureFixture[str], line: list[str], said: str
+    start_faked: Start, runs: Path, capsys: pytest.CaptureFixture[str], line: list[str], said: str
 ) -> None:
-    assert start(*TINY, "-m", "seed=1,2", *line) == 2
+    assert start_faked(*TINY, "-m", "seed=1,2", *line) == 2
     assert said in capsys.readouterr().err
     assert not runs.exists()
 
 
-def test_the_record_is_json(start: Start, runs: Path) -> None:
+def test_the_record_is_json(start_faked: Start, runs: Path) -> None:
     """What other tools read: the keys are a contract."""
-    start(*TINY, "-m", "seed=1")
+    start_faked(*TINY, "-m", "seed=1")
     (path,) = runs.glob("*/*/sweep.json")
     record = json.loads(path.read_text())
     assert record.keys() == {"overrides", "launcher", "sweeper", "commit", "options", "jobs"}

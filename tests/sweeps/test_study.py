@@ -38,11 +38,11 @@ def by_run(sweep: Sweep) -> dict[str, list[FrozenTrial]]:
 
 @pytest.mark.slow
 def test_every_state_is_true_also_after_it_was_taken_up_again(
-    start: Start, runs: Path, fake_script: Path, capsys: pytest.CaptureFixture[str]
+    start_faked: Start, runs: Path, fake_script: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     line = [*TINY, *STUDY, "seed=choice(1,2,3,4,6)", "hydra.sweeper.n_trials=9", "sweep.parallel=2"]
     line += ["hydra.sweeper.sampler.seed=4"]  # with which each of them is drawn
-    assert start(*line, "task.monitor=val/chrf") == 1
+    assert start_faked(*line, "task.monitor=val/chrf") == 1
     said = capsys.readouterr().out
     assert "(9 of 9 ended)" in said
     (folder,) = runs.glob("*/*")
@@ -86,9 +86,9 @@ def test_every_state_is_true_also_after_it_was_taken_up_again(
 
 
 @pytest.mark.slow
-def test_quality_and_seconds(start: Start, runs: Path) -> None:
+def test_quality_and_seconds(start_faked: Start, runs: Path) -> None:
     line = [*TINY, *STUDY, "seed=choice(1,3)", "hydra.sweeper.n_trials=2"]
-    assert start(*line, "hydra.sweeper.objectives=[monitor,seconds]", "task.monitor=val/tf_loss") == 0
+    assert start_faked(*line, "hydra.sweeper.objectives=[monitor,seconds]", "task.monitor=val/tf_loss") == 0
     (folder,) = runs.glob("*/*")
     study = loaded(read_sweep(folder))
     assert [direction.name for direction in study.directions] == ["MINIMIZE", "MINIMIZE"]
@@ -107,9 +107,9 @@ def test_quality_and_seconds(start: Start, runs: Path) -> None:
     ids=" ".join,
 )
 def test_a_bad_line_begins_nothing(
-    start: Start, runs: Path, capsys: pytest.CaptureFixture[str], line: list[str], said: str
+    start_faked: Start, runs: Path, capsys: pytest.CaptureFixture[str], line: list[str], said: str
 ) -> None:
-    assert start(*TINY, *STUDY, *line) == 2
+    assert start_faked(*TINY, *STUDY, *line) == 2
     assert said in capsys.readouterr().err
     assert not runs.exists()
 

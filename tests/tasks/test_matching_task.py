@@ -313,5 +313,5 @@ def test_right_and_wrong_pairs_are_drawn_apart_and_the_same_ones_under_every_mod
     callback = PairFigures(folder=tmp_path, pairs=2)
     quiet_trainer(tmp_path, callbacks=[callback]).test(make_task(toy), datamodule=toy, verbose=False)
     names = {path.name for path in (tmp_path / "figures").iterdir()}
-    always = {"pairs_test.png", "pairs_right_test.png"}
-    assert names == always | (set() if all_right else {"pairs_wrong_test.png"})
+    sheets = {"pairs_test", "pairs_right_test"} | (set() if all_right else {"pairs_wrong_test"})
+    assert names == {f"{sheet}.{kind}" for sheet in sheets for kind in ("png", "json")}, "and what they show"

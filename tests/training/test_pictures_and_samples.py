@@ -43,8 +43,9 @@ def test_one_sheet_per_event(fit: Fit, tmp_path: Path) -> None:
     logger, task = _Recorder(), FakeTask()
     figures = AlignmentFigures(folder=tmp_path, sentences=3, every_n_validations=2)
     fit(task, [figures], [logger, MetricsFile(tmp_path / "metrics.csv")], test=True, max_epochs=5)
-    files = sorted(path.name for path in (tmp_path / "figures").iterdir())
+    files = sorted(path.name for path in (tmp_path / "figures").glob("*.png"))
     assert files == ["alignments_step0000008.png", "alignments_step0000016.png", "alignments_test.png"]
+    assert [path.name for path in (tmp_path / "figures").glob("*.json")] == ["alignments_test.json"]
     assert logger.images == [
         ("val/alignments", [str(tmp_path / "figures" / files[0])], 8),
         ("val/alignments", [str(tmp_path / "figures" / files[1])], 16),
@@ -71,7 +72,7 @@ def test_all_heads_of_the_first_sentences_alone(fit: Fit, tmp_path: Path) -> Non
     fit(task, [figures], [logger], test=True)
     names = ["alignments", "heads_cross_sentence1", "heads_cross_sentence2"]
     files = [f"{name}_{when}.png" for when in ("step0000008", "test") for name in names]
-    assert sorted(path.name for path in (tmp_path / "figures").iterdir()) == sorted(files)
+    assert sorted(path.name for path in (tmp_path / "figures").glob("*.png")) == sorted(files)
     shown = [(key, Path(image).name, step) for key, (image,), step in logger.images]
     keys = [f"{split}/{name}" for split in ("val", "test") for name in names]
     assert shown == [(key, file, 8) for key, file in zip(keys, files, strict=True)]

@@ -76,7 +76,7 @@ def _title(runs: Sequence[Live], folder: Path, *, hint: bool) -> str:
     states = Counter(run.listed.state.partition(",")[0] for run in runs)
     said = ", ".join(f"{count} {state}" for state, count in states.items())
     leave = "   (Ctrl-C leaves; the runs go on)" if hint else ""
-    return f"{folder}: {said}{leave}"
+    return f"{said}{leave}   {folder}"  # a long path would be cut
 
 
 def _table(runs: Sequence[Live], metric: str, colors: dict[Path, str], width: int) -> Table:

@@ -372,7 +372,7 @@ def paths_stay_in_their_folders(config: Config, given: Collection[str]) -> Itera
     """A config.yaml may come from anywhere: only `paths` says where files are written."""
     paths = {name: os.path.normpath(text) for name, text in config["paths"].items() if text}
     for key, value in _written_paths({name: config[name] for name in ("callbacks", "logger")}):
-        wanted = "wandb_dir" if key.endswith(".wandb_dir") else "run_dir"
+        wanted = "wandb_dir" if key.endswith((".wandb_dir", ".trackio_dir")) else "run_dir"
         exact = key.endswith((".folder", ".wandb_dir"))
         path = os.path.normpath(value)
         if path != paths.get(wanted) if exact else not _is_below(path, paths[wanted]):

@@ -16,7 +16,7 @@ from torch.autograd.function import Function
 from zoo.kernels.dropout import kept_elements
 from zoo.kernels.precision import as_factor, at_least_float32
 
-_LARGEST = 1e20
+_LARGEST = 2.0**64
 """Sums of exponentials beyond it, or below its inverse, may have lost some of them."""
 
 

@@ -71,7 +71,7 @@ def publish(runs: Sequence[Path], project: Path) -> list[str]:
 
 
 def _without_folders(override: str) -> str:
-    """What was typed; of a path, such as that of a pre-trained run, its last part: the rest is this machine's."""
+    """What was typed; of a path, such as a pre-trained run's, its last part: the rest is this machine's."""
     key, equals, value = override.partition("=")
     return f"{key}={Path(value).name}" if equals and Path(value).is_absolute() else override
 

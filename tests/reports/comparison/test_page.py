@@ -225,7 +225,7 @@ def test_the_page_is_one_file(sweep: Path) -> None:
     edit(sweep / "a1", test={"exact_match": 0.0})
     make_unfinished(sweep / "z", State.FAILED, ValueError(hostile))
     text = page(compared(sweep))
-    assert text.count("</script>") == 3
+    assert text.count("</script>") == 4
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)
     assert policy
     assert policy[1].startswith("default-src 'none';")
