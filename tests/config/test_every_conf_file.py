@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from small_config import small
 from small_run import save_run
 
 from data.text.wordpiece import WordPiece
@@ -158,19 +159,6 @@ EXTRAS = {
     "logger/tensorboard": "tensorboard",
 }
 """What a file needs that is not always installed."""
-SMALL = {
-    **dict.fromkeys(("embedding_size", "hidden_size", "glimpse_hidden_size", "filters"), 8),
-    **dict.fromkeys(("model_size", "feed_forward_size"), 8),
-    "heads": 2,
-}
-
-
-def small(config: Config) -> Config:
-    """The configuration with a small network: of these sizes, those that its model has."""
-    model = config["model"] | {name: size for name, size in SMALL.items() if name in config["model"]}
-    if "widths" in model.get("encoder", {}):
-        model["encoder"] = model["encoder"] | {"widths": [8, 8], "feature_size": 8}
-    return {**config, "model": model}
 
 
 def test_conf_holds_nothing_but_configurations() -> None:

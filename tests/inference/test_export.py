@@ -12,6 +12,7 @@ import pytest
 import torch
 import yaml
 from same_answers import answers, same
+from small_config import small
 from small_run import make_run, save_run
 from typer.testing import CliRunner
 
@@ -43,19 +44,6 @@ BESIDE = [
         ["model=show_attend_tell", "model/encoder=resnet", "model.encoder.depth=50"], marks=pytest.mark.slow
     ),
 ]
-SMALL = {
-    **dict.fromkeys(("embedding_size", "hidden_size", "glimpse_hidden_size", "filters"), 8),
-    **dict.fromkeys(("model_size", "feed_forward_size"), 8),
-    "heads": 2,
-}
-
-
-def small(config: Config) -> Config:
-    """The configuration with the sizes of `SMALL`, of those that its model has."""
-    model = config["model"] | {name: size for name, size in SMALL.items() if name in config["model"]}
-    if "widths" in model.get("encoder", {}):
-        model["encoder"] = model["encoder"] | {"widths": [8, 8], "feature_size": 8}
-    return {**config, "model": model}
 
 
 def with_words(spec: DataSpec) -> DataSpec:

@@ -2,12 +2,13 @@
 
 import gzip
 import json
-import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from serving import serving
 
 _MOST_REQUESTS = 500
 
@@ -113,12 +114,7 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def wandb_server() -> Iterator[WandbServer]:
     """Runs a server, at its `address`."""
-    with WandbServer() as server:
-        server.daemon_threads = True
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = WandbServer()
+    server.daemon_threads = True
+    with serving(server):
+        yield server

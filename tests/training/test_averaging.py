@@ -49,20 +49,21 @@ def weight(path: Path) -> float:
     return float(torch.load(path, weights_only=True)["state_dict"]["weight"])
 
 
+def fitted(fit: Fit, averaging: Averaging, folder: Path) -> Watched:
+    """A task after four epochs, which trained as it does without the average."""
+    task, plain = Watched(), Watched()
+    fit(task, [averaging, checkpoint(folder)], max_epochs=4, enable_checkpointing=True)
+    fit(plain, [], max_epochs=4)
+    assert task.trained == plain.trained
+    return task
+
+
 AFTER = [0.5**4, 0.5**8, 0.5**12, 0.5**16]
 """The weight at each validation, behind epochs of four steps."""
 
 
 def test_a_validation_sees_the_mean_of_the_last_and_training_its_own(fit: Fit, tmp_path: Path) -> None:
-    task, plain = Watched(), Watched()
-    fit(
-        task,
-        [CheckpointAveraging(checkpoints=3), checkpoint(tmp_path)],
-        max_epochs=4,
-        enable_checkpointing=True,
-    )
-    fit(plain, [], max_epochs=4)
-    assert task.trained == plain.trained
+    task = fitted(fit, CheckpointAveraging(checkpoints=3), tmp_path)
     means = [AFTER[0], sum(AFTER[:2]) / 2, sum(AFTER[:3]) / 3, sum(AFTER[1:]) / 3]
     assert task.validated == pytest.approx(means)
     assert weight(tmp_path / "checkpoints" / "best.ckpt") == pytest.approx(means[-1])
@@ -70,15 +71,7 @@ def test_a_validation_sees_the_mean_of_the_last_and_training_its_own(fit: Fit, t
 
 
 def test_a_moving_average_of_every_step_is_validated_and_kept(fit: Fit, tmp_path: Path) -> None:
-    task, plain = Watched(), Watched()
-    fit(
-        task,
-        [ExponentialAveraging(decay=0.5), checkpoint(tmp_path)],
-        max_epochs=4,
-        enable_checkpointing=True,
-    )
-    fit(plain, [], max_epochs=4)
-    assert task.trained == plain.trained
+    task = fitted(fit, ExponentialAveraging(decay=0.5), tmp_path)
     means = [task.trained[0]]
     for step, trained in enumerate(task.trained[1:], start=2):
         rate = min(0.5, (1 + step) / (10 + step))

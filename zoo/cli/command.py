@@ -14,6 +14,15 @@ Project = Annotated[
 """The option --project."""
 
 
+Device = Annotated[str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")]
+"""The option --device."""
+
+Precision = Annotated[
+    str, typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16.")
+]
+"""The option --precision."""
+
+
 class Verb(TyperCommand):
     """Says how to write an argument that begins with a dash, where it was taken for an option."""
 

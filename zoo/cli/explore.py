@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from zoo.cli.clear_errors import clear_errors
+from zoo.cli.command import Device, Precision
 from zoo.cli.load import RUN_IS, Load, is_run, loader, require_inputs
 
 if TYPE_CHECKING:
@@ -47,13 +48,8 @@ def explore(
         int | None,
         typer.Option(min=1, help="Of a sequence that a model makes, such as 120 vectors to copy."),
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
-    ] = None,
-    precision: Annotated[
-        str,
-        typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
-    ] = "32-true",
+    device: Device = None,
+    precision: Precision = "32-true",
 ) -> None:
     """Look into models: point at a word and see what it read, in every layer and head."""
     with clear_errors():

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from zoo.cli.clear_errors import clear_errors
+from zoo.cli.command import Device, Precision
 from zoo.cli.load import is_run, loader, require_options
 from zoo.cli.predict_games import play_games
 from zoo.cli.predict_pictures import pictures_behind, predict_pictures
@@ -81,13 +82,8 @@ def predict(
             " or a game, or what each word of captions looked at."
         ),
     ] = None,
-    device: Annotated[
-        str | None, typer.Option(help="For example cpu or cuda:0; the GPU when there is one.")
-    ] = None,
-    precision: Annotated[
-        str,
-        typer.Option(help="32-true; bf16-mixed is faster where the machine multiplies bfloat16."),
-    ] = "32-true",
+    device: Device = None,
+    precision: Precision = "32-true",
 ) -> None:
     """Ask trained models: translate, classify or continue a text, match two, look at pictures, or play."""
     from zoo.tasks.predictor import check_picture

@@ -12,7 +12,7 @@ from zoo.cli.clear_errors import clear_errors
 from zoo.cli.command import Project
 from zoo.cli.runs import become_python
 from zoo.core.checkout import require_checkout
-from zoo.core.extras import require_tensorboard, require_trackio
+from zoo.core.extras import require
 from zoo.runs import watching
 
 _WIDE = 160
@@ -47,11 +47,11 @@ def watch(
         if wandb + tensorboard + trackio > 1:
             raise ValueError("--wandb, --tensorboard and --trackio are dashboards: give one of them")
         if tensorboard:
-            require_tensorboard()
+            require(["tensorboard"], "tensorboard")
             watching.require_events(shown)
             become_python("-m", "tensorboard.main", "--logdir", str(shown))
         if trackio:
-            require_trackio()
+            require(["trackio"], "trackio")
             os.environ["TRACKIO_DIR"] = str(watching.trackio_data(shown))
             become_python("-m", "trackio.cli", "show")
         if wandb:

@@ -14,7 +14,7 @@ from zoo.runs.frozen import Config
 from zoo.tasks.inputs import PAIRS, PICTURES, SENTENCES
 from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint
-from zoo.training.exported import leads_elsewhere, without_places
+from zoo.training.exported import override_without_place
 
 _DIGITS = 4
 _MINUTE = 60
@@ -114,13 +114,8 @@ def _written(value: Any, digits: Any) -> str:
 
 
 def _command(overrides: Sequence[str]) -> str:
-    shown = (_without_place(one) for one in overrides if not one.startswith(("paths.", "logger")))
+    shown = (override_without_place(one) for one in overrides if not one.startswith(("paths.", "logger")))
     return shlex.join(["python", "train.py", *(" ".join(one.split()) for one in shown)])
-
-
-def _without_place(override: str) -> str:
-    key, sign, value = override.partition("=")
-    return f"{key}{sign}{without_places(value)}" if leads_elsewhere(value) else override
 
 
 def _made(checkpoint: Checkpoint, results: Mapping[str, Any]) -> str:

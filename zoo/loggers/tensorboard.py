@@ -10,7 +10,7 @@ from lightning.pytorch.loggers import TensorBoardLogger as LightningTensorBoardL
 from lightning.pytorch.utilities import rank_zero_only
 from PIL import Image
 
-from zoo.core.extras import require_tensorboard
+from zoo.core.extras import require
 from zoo.core.metrics_csv import read_metrics
 from zoo.loggers.harmless import Dashboard, harmless
 from zoo.loggers.logged_settings import logged_settings
@@ -32,7 +32,7 @@ class TensorBoardLogger(Dashboard, LightningTensorBoardLogger):
     shown_by = "TensorBoard"
 
     def __init__(self, *, folder: str | Path) -> None:
-        require_tensorboard()
+        require(["tensorboard"], "tensorboard")
         super().__init__(save_dir=folder, name="", version=FOLDER)
         self._metrics = Path(folder) / "metrics.csv"
         self._settings: Mapping[str, Any] = {}

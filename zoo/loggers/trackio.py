@@ -10,7 +10,7 @@ from lightning.fabric.loggers.logger import rank_zero_experiment
 from lightning.pytorch.loggers import Logger
 from lightning.pytorch.utilities import rank_zero_only
 
-from zoo.core.extras import require_trackio
+from zoo.core.extras import require
 from zoo.loggers.harmless import Dashboard, harmless
 from zoo.loggers.logged_settings import logged_settings
 
@@ -39,7 +39,7 @@ class TrackioLogger(Dashboard, Logger):
     def __init__(
         self, *, folder: str | Path, trackio_dir: str | Path, project: str, group: str | None = None
     ) -> None:
-        require_trackio()
+        require(["trackio"], "trackio")
         if not project:
             raise ValueError("project must have a name, got nothing")
         super().__init__()

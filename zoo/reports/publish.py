@@ -28,6 +28,7 @@ from zoo.runs.results import config_hash
 from zoo.runs.status import StatusFile
 from zoo.runs.typed import special
 from zoo.sweeps.record import RECORD, read_sweep
+from zoo.training.exported import override_without_place
 
 _BUILDS_ON = ("model.pretrained", "data.tokenizer.run")
 """Settings that name the run on which a recipe builds: it is that recipe whichever run it is."""
@@ -53,7 +54,7 @@ def publish(runs: Sequence[Path], project: Path) -> list[str]:
     for run in runs:
         results = read_json(run / "results.json")
         status = StatusFile(run).read()
-        results["overrides"] = [_without_folders(override) for override in special(status.overrides)]
+        results["overrides"] = [override_without_place(override) for override in special(status.overrides)]
         if results["overrides"] and (
             all(override.partition("=")[0] in _BUILDS_ON for override in results["overrides"])
             or _repeats_recipe(results, project / "conf")
@@ -68,12 +69,6 @@ def publish(runs: Sequence[Path], project: Path) -> list[str]:
     kept, refused = published(project / "results")
     write_pages(project, kept)
     return refused
-
-
-def _without_folders(override: str) -> str:
-    """What was typed; of a path, such as a pre-trained run's, its last part: the rest is this machine's."""
-    key, equals, value = override.partition("=")
-    return f"{key}={Path(value).name}" if equals and Path(value).is_absolute() else override
 
 
 def _repeats_recipe(results: Mapping[str, Any], conf: Path) -> bool:

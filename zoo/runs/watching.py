@@ -1,5 +1,6 @@
 """Where the dashboards find what they show of a folder."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from zoo.core.reading import read_yaml
@@ -35,9 +36,7 @@ def wandb_records(folder: Path, *, newest: bool = False) -> Path:
     runs = sorted(path.parent for path in folder.rglob("status.json"))
     if not runs:
         raise NothingToWatch(f"nothing to watch: there is no run in {folder}")
-    # As configured, or where the runs were moved to.
-    places = (*(place for run in runs if (place := _wandb_dir(run))), *folder.resolve().parents)
-    common = next((place / "wandb" for place in dict.fromkeys(places) if _ids(place / "wandb")), None)
+    common = next((records for records in _places(runs, folder) if _ids(records)), None)
     alone = runs == [folder]
     wanted = {wandb_id(folder)} if alone else {identity for run in runs if (identity := _wandb_id(run))}
     if common is None or not wanted & _ids(common):
@@ -64,8 +63,7 @@ def offline_records(folder: Path) -> list[Path]:
     runs = sorted(path.parent for path in folder.rglob("status.json"))
     if not runs:
         raise NothingToWatch(f"there is no run in {folder}")
-    places = {(place / "wandb").resolve() for run in runs if (place := _wandb_dir(run))}
-    places |= {place / "wandb" for place in folder.resolve().parents} | {folder.resolve() / "wandb"}
+    places = {records.resolve() for records in (*_places(runs, folder), folder / "wandb")}
     wanted = {identity for run in runs if (identity := _wandb_id(run))}
     files = [file for place in places for file in place.glob("offline-run-*/run-*.wandb")]
     return sorted(file for file in files if file.stem.removeprefix("run-") in wanted)
@@ -116,6 +114,12 @@ def require_folder(folder: Path) -> None:
 
         said = "is a file, not a folder" if folder.exists() else f"does not exist{nearest(folder)}"
         raise NothingToWatch(f"nothing to watch: {folder} {said}")
+
+
+def _places(runs: Sequence[Path], folder: Path) -> list[Path]:
+    """Where W&B's folder of some runs may be: as configured, or beside where the runs were moved to."""
+    places = (*(place for run in runs if (place := _wandb_dir(run))), *folder.resolve().parents)
+    return [place / "wandb" for place in dict.fromkeys(places)]
 
 
 def _ids(records: Path) -> set[str]:

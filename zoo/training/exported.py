@@ -118,6 +118,12 @@ def without_places(node: Any) -> Any:
     return _last_part(node) if isinstance(node, str) and leads_elsewhere(node) else node
 
 
+def override_without_place(override: str) -> str:
+    """What was typed, `key=value`; of a path that leads elsewhere, such as that of a run, the last part."""
+    key, sign, value = override.partition("=")
+    return f"{key}{sign}{without_places(value)}"
+
+
 def leads_elsewhere(text: str) -> bool:
     """Whether a text is a path that leads out of the current folder, on any system."""
     return bool(_ROOTED.match(text)) or ".." in re.split(r"[/\\]", text)

@@ -1,9 +1,10 @@
 """Servers of explorations, for tests."""
 
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
+
+from serving import serving
 
 from zoo.reports.explorer.forms import Form
 from zoo.reports.explorer.page import page
@@ -27,11 +28,6 @@ def served(
     explore: Callable[..., Mapping[str, Exploration]] = echo,
 ) -> Iterator[Server]:
     """A server, with its page changed."""
-    with Server(page=change(page("", {}, form)), form=form, explore=explore) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
-            thread.join()
+    server = Server(page=change(page("", {}, form)), form=form, explore=explore)
+    with serving(server):
+        yield server
