@@ -248,7 +248,7 @@ def test_mistakes_in_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert "did you mean models? allowed: attention, data, experiments, models, tasks" in _fails(
         "list", "model"
     )
-    assert "found no checkout" in _fails("list", "models")
+    assert "seq2seq" in _zoo("list", "models").stdout, "of the checkout that the package lies in"
     assert f"in {tmp_path / 'x'}" in _fails("list", "models", "--project", tmp_path / "x")
 
 

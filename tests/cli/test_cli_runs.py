@@ -115,6 +115,7 @@ def test_what_is_no_run_is_refused_in_one_line(
     assert "is not a run's folder: it has no config.yaml" in said(run / "checkpoints", "--project", checkout)
     assert f"found no checkout (a folder with conf/ and train.py) in {run}" in said(run, "--project", run)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("zoo.core.checkout.__file__", str(tmp_path / "zoo" / "core" / "checkout.py"))
     assert "name one with --project" in said(run)
 
 

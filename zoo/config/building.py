@@ -9,7 +9,7 @@ from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.core.checkout import find_checkout, require_checkout
+from zoo.core.checkout import find_checkout, import_from_checkout, require_checkout
 from zoo.runs.frozen import Config
 
 
@@ -24,8 +24,13 @@ def compose(*overrides: str) -> Config:
 
     Raises:
         ConfigError: names every override and every setting that does not fit.
+        TypeError: an override is no string.
     """
+    for override in overrides:
+        if not isinstance(override, str):
+            raise TypeError(f"overrides are strings, such as 'seed=2', 'data=dates'; got {override!r}")
     resolvers.register()
+    import_from_checkout()
     checkout = find_checkout(Path(__file__).parents[2]) or require_checkout()
     config = compose_jobs(checkout / "conf", overrides, multirun=False)[0].config
     check(config)
@@ -53,6 +58,7 @@ def build(config: Config) -> Built:
     Returns:
         Both, for `lightning.pytorch.Trainer(...).fit(task, datamodule=data)`.
     """
+    import_from_checkout()
     data = instantiate(config["data"], "data")
     data.prepare_data()
     data.setup()

@@ -75,7 +75,7 @@
   function fold(isFolded) {
     find("table").classList.toggle("folded", isFolded);
     find("fold").setAttribute("aria-pressed", String(isFolded));
-    find("fold").textContent = `${isFolded ? "show" : "hide"} ${settingColumns} settings`;
+    find("fold").textContent = `${isFolded ? "show" : "hide"} ${settingColumns} setting${settingColumns === 1 ? "" : "s"}`;
   }
   find("fold").hidden = !settingColumns;
   find("fold").addEventListener("click", () => fold(!find("table").classList.contains("folded")));
