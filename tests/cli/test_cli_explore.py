@@ -41,6 +41,7 @@ def test_what_is_refused(run: Path, tmp_path: Path) -> None:
         (tmp_path / "nothing", "abc", "--html", page): "is not a run",
         (run, "abc", "def", "--html", page): "takes one text, got 2",
         (run, "--html", page): "takes one text, got 0",
+        (run, "word " * 999, "def", "--html", page): "word ...', 'def']",
         (run, "abc", "def"): "takes one text, got 2",
         (run, " ", "--html", page): "the input is empty",
         (run, other, "abc", "--html", page): "the model of",

@@ -2,6 +2,7 @@
 
 import inspect
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -142,7 +143,8 @@ def split(arguments: Sequence[str], load: Load, *, is_asked: bool) -> tuple[list
     inputs = first.inputs()
     count = 0 if inputs is None else inputs.parts
     if len(given) != count and not (is_asked and not given):
-        raise ValueError(f"the model of {runs[0]} takes {_said(inputs)}, got {len(given)}: {given}")
+        told = [textwrap.shorten(text, 60, placeholder=" ...") for text in given]
+        raise ValueError(f"the model of {runs[0]} takes {_said(inputs)}, got {len(given)}: {told}")
     if any(map(is_blank, given)):
         raise ValueError("the input is empty")
     return runs, given if first.reads_blanks else [text.strip() for text in given]

@@ -113,7 +113,11 @@ function glimpseView(view) {
   Object.assign(path.style, { left: `-${inset(width)}`, top: `-${inset(height)}` });
   Object.assign(path.style, { width: `${100 + (200 * around) / width}%`, height: `${100 + (200 * around) / height}%` });
   picture.append(path);
-  picture.style.margin = "28px";
+  // Room for them on all sides: shares of the frame's width, which grows by as much.
+  const share = (2 * around) / width;
+  const frame = element("div", picture, { className: "around" });
+  frame.style.maxWidth = `calc(${picture.style.maxWidth} * ${1 + share})`;
+  Object.assign(picture.style, { width: "auto", margin: `${(50 * share) / (1 + share)}%` });
   const seen = element("div", "", { className: "seen" });
   const steps = stepper("glimpse", view.boxes.length, show);
   const said = element("p", "", { className: "said one" });
@@ -147,7 +151,7 @@ function glimpseView(view) {
     const [x, y] = view.places[place];
     said.textContent = `looked at ${x.toFixed(1)}, ${y.toFixed(1)} of ${width} × ${height} pixels`;
   }
-  box.append(element("div", [picture, element("div", [steps.box, said, seen], { className: "words" })], { className: "beside" }));
+  box.append(element("div", [frame, element("div", [steps.box, said, seen], { className: "words" })], { className: "beside" }));
   show(view.boxes.length - 1);
   return box;
 }
