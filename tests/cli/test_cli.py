@@ -36,6 +36,15 @@ def _fails(*arguments: object, stdin: bytes = b"") -> str:
     return result.stderr
 
 
+def test_help_waits_for_no_model() -> None:
+    """Torch and Lightning take seconds; each verb brings them when it runs, as far as it needs them."""
+    code = (
+        "import sys, zoo.cli.app; sys.exit(' '.join({'torch', 'lightning', 'wandb'} & {*sys.modules}) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
 # predict
 
 

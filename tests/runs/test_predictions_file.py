@@ -129,3 +129,15 @@ def test_other_predictions_and_orders_are_the_same_items() -> None:
     require_same_items((Path("a"), items), (Path("b"), other[::-1]))
     with pytest.raises(ValueError, match=r"\(3 and 2 of them\): b has none with id 2"):
         require_same_items((Path("a"), items), (Path("b"), other[:2]))
+
+
+def test_what_only_the_slower_parser_takes_is_read_too(tmp_path: Path) -> None:
+    """Half of a character is no UTF-8, but a prediction may end within one; NaN is a score of nothing."""
+    path = tmp_path / "predictions.jsonl"
+    line = (
+        r'{"split": "test", "id": 0, "input": "\ud83d", "references": ["a"], "prediction": "b", "score": NaN}'
+    )
+    path.write_text(f"{line}\n")
+    (read,) = read_split(path, "test")
+    assert read["input"] == "\ud83d"
+    assert read["score"] != read["score"]

@@ -13,7 +13,6 @@ from zoo.cli.command import Project
 from zoo.cli.runs import become_python
 from zoo.core.checkout import require_checkout
 from zoo.core.extras import require
-from zoo.runs import watching
 
 _WIDE = 160
 """Columns where the output is no terminal, and nobody knows how wide it is."""
@@ -43,6 +42,8 @@ def watch(
     all runs, without network or login; where the output is no terminal it prints the newest run's state.
     """
     with clear_errors():
+        from zoo.runs import watching  # here, because it brings Lightning, for which no other verb waits
+
         shown = folder or require_checkout(project) / "runs"
         if wandb + tensorboard + trackio > 1:
             raise ValueError("--wandb, --tensorboard and --trackio are dashboards: give one of them")

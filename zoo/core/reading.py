@@ -172,8 +172,9 @@ def unpacked_lines(path: Path) -> Iterator[bytes]:
     require_regular(path)
     most = max(_NEVER_DENSE, _DENSEST * os.path.getsize(path))
     read = number = 0
+    is_packed = path.suffix == ".gz"
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with gzip.open(path) if is_packed else path.open("rb") as file:
             while line := file.readline(_LONGEST_LINE + 1):
                 read += len(line)
                 number += 1
@@ -183,7 +184,7 @@ def unpacked_lines(path: Path) -> Iterator[bytes]:
                         f"has more than {_mebibytes(_LONGEST_LINE)} in line {number}: is it a text, with a"
                         " line feed at the end of each line?",
                     )
-                if path.suffix == ".gz" and read > most:
+                if is_packed and read > most:
                     raise Unreadable(path, f"unpacks to more than {_DENSEST} times its size: it is no text")
                 yield line
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:

@@ -9,6 +9,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any, Protocol
 
 import numpy as np
@@ -116,11 +117,13 @@ class ItemScore:
             ValueError: a prediction lacks a column.
         """
         needed = (*self.columns, *([self.together] if self.together else []))
+        every = {*needed}
         for one in predictions:
-            if missing := [key for key in needed if key not in one]:
-                raise ValueError(f"id {one.get('id')} lacks {missing[0]!r}, which {self.name} needs")
+            if not every <= one.keys():
+                missing = next(key for key in needed if key not in one)
+                raise ValueError(f"id {one.get('id')} lacks {missing!r}, which {self.name} needs")
         if not self.together:
-            columns = [[one[key] for one in predictions] for key in self.columns]
+            columns = [list(map(itemgetter(key), predictions)) for key in self.columns]
         else:
             items: dict[str, list[Mapping[str, Any]]] = {}
             for one in predictions:

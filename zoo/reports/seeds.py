@@ -3,6 +3,7 @@
 import math
 import statistics
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -62,11 +63,17 @@ def summarise(values: Sequence[float], *, share: bool = False) -> Summary:
     if count == 1:
         return Summary(mean, None, None, None, 1, mean, mean)
     deviation = statistics.stdev(values)
-    half = float(student.ppf((1 + _CONFIDENCE) / 2, count - 1)) * deviation / math.sqrt(count)
+    half = _quantile(count - 1) * deviation / math.sqrt(count)
     low, high = mean - half, mean + half
     if share:
         low, high = max(low, min(0.0, mean)), min(high, max(1.0, mean))
     return Summary(mean, deviation, low, high, count, min(values), max(values))
+
+
+@lru_cache
+def _quantile(freedom: int) -> float:
+    """Of Student's distribution, between which and its negative the interval of a mean lies."""
+    return float(student.ppf((1 + _CONFIDENCE) / 2, freedom))
 
 
 def seed_difference(own: Mapping[int, float], baseline: Mapping[int, float]) -> SeedDifference | None:

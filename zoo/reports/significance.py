@@ -10,6 +10,8 @@ from zoo.metrics import SummedScore
 
 _ROUNDING = 1e-9
 """Means over several runs may differ by this much and be the same."""
+_DRAWN = 64
+"""Test sets that are summed in one product of matrices."""
 
 
 class Difference(NamedTuple):
@@ -87,10 +89,17 @@ def _resampled(
     # Counts are exact in float64, whose products are far faster than those of integers.
     flat = statistics.reshape(count, -1).astype(np.float64)
     drawn = np.empty((samples, shape[0]))
-    for number in range(samples):
+    for begin in range(0, samples, _DRAWN):
         # how often each item was drawn, times what it adds: no copy of the statistics for each resample
-        times = np.bincount(generator.choice(count, size=count), minlength=count).astype(np.float64)
-        drawn[number] = _scores(metric, (times @ flat).astype(np.int64).reshape(shape))
+        times = np.array(
+            [
+                np.bincount(generator.choice(count, size=count), minlength=count)
+                for _ in range(min(_DRAWN, samples - begin))
+            ],
+            np.float64,
+        )
+        for number, sums in enumerate((times @ flat).astype(np.int64), start=begin):
+            drawn[number] = _scores(metric, sums.reshape(shape))
     return drawn
 
 

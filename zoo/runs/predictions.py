@@ -3,8 +3,11 @@
 import json
 import os
 from collections.abc import Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
+
+from pydantic_core import from_json
 
 from zoo.core.files import write_text
 from zoo.core.problems import unknown
@@ -55,7 +58,7 @@ def read_predictions(path: Path) -> dict[str, list[dict[str, Any]]]:
     splits: dict[str, dict[int, dict[str, Any]]] = {}
     for number, line in enumerate(unpacked_lines(path), start=1):
         try:
-            item = json.loads(line)
+            item = _parsed(line)
             _check(item)
             items = splits.setdefault(item["split"], {})
             if item["id"] in items:
@@ -100,6 +103,10 @@ def require_same_items(
     Raises:
         ValueError: ids, inputs, references or that key differ; the message names the first difference.
     """
+    keys = ("input", "references", *([together] if together else []))
+    shown = itemgetter("id", *keys)
+    if list(map(shown, first[1])) == list(map(shown, other[1])):
+        return
     files = f"{first[0]} and {other[0]} hold other test items"
     here, there = ({item["id"]: item for item in items} for _, items in (first, other))
     for number in sorted(here.keys() | there.keys()):
@@ -107,7 +114,7 @@ def require_same_items(
             lacking = first[0] if number not in here else other[0]
             sizes = f"{len(here):,} and {len(there):,} of them"
             raise ValueError(f"{files} ({sizes}): {lacking} has none with id {number}")
-        for key in ("input", "references", *([together] if together else [])):
+        for key in keys:
             ours, theirs = here[number][key], there[number][key]
             if ours != theirs:
                 raise ValueError(
@@ -115,8 +122,24 @@ def require_same_items(
                 )
 
 
+def _parsed(line: bytes) -> Any:
+    """A line's value, by a parser that is three times as fast as Python's where that is enough.
+
+    Raises:
+        ValueError: it is no JSON.
+    """
+    try:
+        return from_json(line)
+    except ValueError:
+        return json.loads(line)  # which says where a line is damaged, and takes halves of characters
+
+
 def _check(item: Any) -> None:
     """Raises ValueError unless an item has what a comparison reads."""
+    if type(item) is dict and all(map(isinstance, map(item.get, _KEYS), _KEYS.values())):
+        texts = item["references"]
+        if texts and all(type(text) is str for text in texts):
+            return  # of a million items nearly all are whole
     if not isinstance(item, dict):
         raise ValueError(f"an object is needed, got {type(item).__name__}")
     for key, kind in _KEYS.items():
