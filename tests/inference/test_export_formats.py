@@ -118,7 +118,10 @@ def test_onnx_computes_the_same(make: Callable[[dict[str, Any]], Path], tmp_path
         expected = task.network.logits(features).log_softmax(-1).gather(-1, tokens[..., None])[..., 0]
         torch.testing.assert_close(found, expected, atol=1e-4, rtol=0)
     translate, ours = _used(made), task.translate(TEXTS, Greedy(), weights=False)
-    assert [translate(text) for text in TEXTS] == [one[0].text for one in ours]
+    for text, (best, *_) in zip(TEXTS, ours, strict=True):
+        found_text = translate(text)
+        # What does not end by itself is cut at another length.
+        assert found_text == best.text if best.finished else found_text.startswith(best.text)
 
 
 @with_ctranslate2
