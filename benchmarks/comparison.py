@@ -14,14 +14,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 import yaml
 
 from zoo.core.reading import read_yaml
+from zoo.metrics.kept_items import kept_items
 from zoo.runs.predictions import read_predictions, write_predictions
 from zoo.runs.results import config_hash, machine
 
@@ -31,6 +31,9 @@ PROJECT = Path(__file__).parents[1]
 def main(
     configurations: Annotated[int, typer.Option(help="rows of the table")] = 200,
     seeds: Annotated[int, typer.Option(help="runs of each row")] = 5,
+    kept: Annotated[
+        bool, typer.Option(help="results keep the scores of items; else predictions are read")
+    ] = True,
     folder: Annotated[Path | None, typer.Option(help="keep the runs here; what is there counts")] = None,
     output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
 ) -> None:
@@ -38,7 +41,9 @@ def main(
     with tempfile.TemporaryDirectory() as name:
         runs = folder or Path(name, "runs")
         if not runs.exists():
-            _copies(_train(Path(name, "original")), runs, configurations, seeds)
+            original = _train(Path(name, "original"))
+            for number in range(configurations):
+                _copy(original, runs, number, seeds, kept)
         page = Path(name, "page.html")
         answer = {
             "runs": sum(1 for _ in runs.glob("*/results.json")),
@@ -70,38 +75,33 @@ def _train(runs: Path) -> Path:
     return results.parent
 
 
-def _copies(original: Path, folder: Path, configurations: int, seeds: int) -> None:
-    predictions = read_predictions(original / "predictions.jsonl")
+def _copy(original: Path, folder: Path, number: int, seeds: int, kept: bool) -> None:
+    """The runs of one configuration: the higher the learning rate, the more is right."""
     config = read_yaml(original / "config.yaml")
-    for number in range(configurations):
-        config["optimizer"]["lr"] = number / 1000
-        for seed in range(1, seeds + 1):
-            copy = folder / f"{number}_{seed}"
-            copy.mkdir(parents=True)
-            shutil.copy(original / "metrics.csv", copy)
-            shutil.copytree(original / "figures", copy / "figures")
-            text = yaml.dump({**config, "seed": seed}, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
-            (copy / "config.yaml").write_text(text, encoding="utf-8")
-            _write_answers(copy, original, config, predictions["test"], seed)
-
-
-def _write_answers(
-    copy: Path, original: Path, config: Mapping[str, Any], items: list[dict[str, Any]], seed: int
-) -> None:
-    """What was said and measured: the higher the learning rate, the more is right."""
-    rate = config["optimizer"]["lr"]
-    draw = random.Random(f"{rate} {seed}")
-    for item in items:
-        item["prediction"] = item["references"][0] if draw.random() < 0.5 + rate else "wrong"
-    write_predictions(copy, {"test": items})
+    config["optimizer"]["lr"] = rate = number / 1000
     status = json.loads((original / "status.json").read_text(encoding="utf-8"))
-    status["overrides"] = [f"optimizer.lr={rate}", f"seed={seed}"]
-    (copy / "status.json").write_text(json.dumps(status), encoding="utf-8")
     results = json.loads((original / "results.json").read_text(encoding="utf-8"))
-    right = sum(item["prediction"] in item["references"] for item in items)
-    results["test"]["exact_match"] = right / len(items)
-    results |= {"seed": seed, "config_hash": config_hash(config)}
-    (copy / "results.json").write_text(json.dumps(results), encoding="utf-8")
+    results |= {"config_hash": config_hash(config), "item_scores": {}}
+    items = read_predictions(original / "predictions.jsonl")["test"]
+    for seed in range(1, seeds + 1):
+        copy = folder / f"{number}_{seed}"
+        copy.mkdir(parents=True)
+        shutil.copy(original / "metrics.csv", copy)
+        shutil.copytree(original / "figures", copy / "figures")
+        text = yaml.dump({**config, "seed": seed}, Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper))
+        (copy / "config.yaml").write_text(text, encoding="utf-8")
+        typed = [f"optimizer.lr={rate}", f"seed={seed}"]
+        (copy / "status.json").write_text(json.dumps({**status, "overrides": typed}), encoding="utf-8")
+        draw = random.Random(f"{number} {seed}")
+        for item in items:
+            item["prediction"] = item["references"][0] if draw.random() < 0.5 + rate else "wrong"
+        write_predictions(copy, {"test": items})
+        results["seed"] = seed
+        right = sum(item["prediction"] in item["references"] for item in items)
+        results["test"]["exact_match"] = right / len(items)
+        if kept:
+            results["item_scores"] = kept_items(results, items)
+        (copy / "results.json").write_text(json.dumps(results), encoding="utf-8")
 
 
 if __name__ == "__main__":

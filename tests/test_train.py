@@ -20,6 +20,7 @@ from lightning.pytorch.callbacks import ModelCheckpoint
 import train
 from data.text.toys import Reverse
 from zoo.config import compose, jobs
+from zoo.metrics.kept_items import read_kept
 from zoo.networks.seq2seq import Seq2Seq
 from zoo.runs.status import State, StatusFile
 
@@ -94,6 +95,11 @@ class TestASingleRun:
     def test_predicts_every_test_item(self, example: tuple[Path, str]) -> None:
         lines = (example[0] / "predictions.jsonl").read_text(encoding="utf-8").splitlines()
         assert [json.loads(line)["id"] for line in lines] == list(range(8))
+        results = read(example[0] / "results.json")
+        assert results["item_scores"].keys() == {"exact_match", "chrf"}, "the headline, and the monitor"
+        kept = read_kept(results, "exact_match")
+        assert kept is not None
+        assert kept.statistics.mean(axis=0).tolist() == [results["test"]["exact_match"], 1]
 
     @pytest.mark.parametrize("name", ["best", "last"])
     def test_checkpoints_are_plain(self, example: tuple[Path, str], name: str) -> None:

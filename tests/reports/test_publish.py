@@ -102,9 +102,11 @@ def test_a_run_is_kept_with_its_learning_curve_and_the_readme_follows(project: P
     speed = project / "results" / "speed" / "speed.json"  # measured by a benchmark: no run
     speed.parent.mkdir(parents=True)
     speed.write_text("{}", encoding="utf-8")
-    publish([make_run(tmp_path / "run", results(1, 0.5))], project)
+    said = {"better": "max", "digits": 3, "role": "quality", "headline": True, "items": "exact_match"}
+    publish([make_run(tmp_path / "run", {**results(1, 0.5), "metrics": {"exact_match": said}})], project)
     kept = json.loads((project / "results" / "toy" / "toy_seed1.json").read_text(encoding="utf-8"))
     assert kept["learning_curve"] == {"step": [2, 4], "seconds": [30.0, 60.0], "value": [0.25, 0.5]}
+    assert kept["item_scores"]["exact_match"]["predictions"] == 1, "of the predictions, where a run has none"
     readme = (project / "README.md").read_text(encoding="utf-8")
     assert readme.startswith(f"before\n{BEGIN}\n")
     assert readme.endswith(f"{END}\nafter\n")

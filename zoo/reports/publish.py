@@ -21,9 +21,11 @@ from zoo.config.compose import compose_jobs
 from zoo.core.files import write_json
 from zoo.core.problems import ConfigError
 from zoo.core.reading import read_json
+from zoo.metrics.kept_items import kept_items
 from zoo.reports.names import label
 from zoo.reports.pages import write_pages
 from zoo.reports.runs import Run, read_run
+from zoo.runs.predictions import find_predictions, read_split
 from zoo.runs.results import config_hash
 from zoo.runs.status import StatusFile
 from zoo.runs.typed import special
@@ -60,6 +62,8 @@ def publish(runs: Sequence[Path], project: Path) -> list[str]:
             or _repeats_recipe(results, project / "conf")
         ):
             results["recipe"] = True
+        if "item_scores" not in results:  # the run is of a version that kept none
+            results["item_scores"] = _item_scores(run, results)
         # What was learned in another run has its curve, as long as that lies where it lay.
         trained = run if status.tests is None else (run / results["checkpoint"]["file"]).resolve().parents[1]
         if trained == run or (trained / "metrics.csv").exists():
@@ -69,6 +73,14 @@ def publish(runs: Sequence[Path], project: Path) -> list[str]:
     kept, refused = published(project / "results")
     write_pages(project, kept)
     return refused
+
+
+def _item_scores(run: Path, results: Mapping[str, Any]) -> dict[str, Any]:
+    """What the predictions of a run say of single items; nothing where they are gone or damaged."""
+    try:
+        return kept_items(results, read_split(find_predictions(run), "test"))
+    except (OSError, ValueError):
+        return {}
 
 
 def _repeats_recipe(results: Mapping[str, Any], conf: Path) -> bool:

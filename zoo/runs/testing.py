@@ -7,6 +7,7 @@ from typing import Any
 
 import lightning.pytorch as pl
 
+from zoo.metrics.kept_items import kept_items
 from zoo.runs.frozen import Config
 from zoo.runs.predictions import write_predictions
 from zoo.runs.report import print_results
@@ -81,6 +82,8 @@ def evaluate(
         fold=getattr(data, "fold", None),
         folds=getattr(data, "folds", None),
     )
+    if "test" in splits:
+        measured["item_scores"] = kept_items(measured, task.predictions["test"])
     write_results(folder, measured)
     print_results(measured, folder, telling=task.telling)
 

@@ -149,8 +149,9 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     if question.language and not (declared and declared.takes_language):
         raise ValueError(_no_language(metric))
     if declared:
-        scorer = declared.scorer(question.language or language_of(candidates))
-        items = read_items(candidates, declared, scorer, split, metric)
+        language = question.language or language_of(candidates)
+        scorer = declared.scorer(language)
+        items = read_items(candidates, declared, scorer, split, metric, language)
     elif name:
         items.notes.append(
             f"no p over test items: nothing declares {name!r}, by which the results score single items; if a"

@@ -1,14 +1,14 @@
 """What every test item adds to a score, for each run: the statistics of the paired bootstrap."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from zoo.metrics import CorpusScore, ItemScore, SummedScore, signed_language
+from zoo.metrics import CorpusScore, ItemScore, SummedScore, kept_items
 from zoo.reports.runs import Run
 from zoo.runs.predictions import find_predictions, read_split, require_same_items
 
@@ -32,17 +32,17 @@ class Items(NamedTuple):
 
 def language_of(runs: Sequence[Run]) -> str:
     """The language of the target as the runs were scored; empty when none of them says it."""
-    signatures = (text for run in runs for text in (run.results.get("signatures") or {}).values())
-    return next(filter(None, map(signed_language, signatures)), "")
+    return next(filter(None, (kept_items.language_of(run.results) for run in runs)), "")
 
 
 def read_items(
-    runs: Sequence[Run], declared: ItemScore, scorer: SummedScore, split: str, metric: str
+    runs: Sequence[Run], declared: ItemScore, scorer: SummedScore, split: str, metric: str, language: str
 ) -> Items:
     """Scores every item of every run.
 
-    A file may have been cut short, which shows in its score, or in that another of the same `test_hash` has
-    more items. Then its run has no statistics, and a note says why.
+    What results keep of their items stands for the predictions, as long as the test items of all runs are
+    known to be the same. A file may have been cut short, which shows in its score, or in that another of the
+    same `test_hash` has more items. Then its run has no statistics, and a note says why.
 
     Args:
         runs: their predictions are read one after another; only sums are kept.
@@ -50,10 +50,12 @@ def read_items(
         scorer: made by it.
         split: of the predictions.
         metric: what results.json calls it.
+        language: of the text, that the scorer was made for.
 
     Raises:
         ValueError: two runs predicted for other items.
     """
+    may_keep = all(_is_known(run, split) for run in runs)
     found: dict[Path, NDArray[np.int64]] = {}
     sizes: dict[Path, int] = {}
     notes: list[str] = []
@@ -61,6 +63,16 @@ def read_items(
     longest: dict[int | None, tuple[Path, list[dict[str, Any]]]] = {}  # of each fold
     # those of a known test set first: the longest of them is what others are held against
     for run in sorted(runs, key=lambda run: not _is_known(run, split)):
+        if may_keep and (not declared.takes_language or kept_items.language_of(run.results) == language):
+            try:
+                if kept := kept_items.read_kept(run.results, declared.name):
+                    statistics = kept.statistics
+                    _require_score(run, scorer, statistics, split, metric, "the scores of its items")
+                    found[run.path], sizes[run.path] = statistics, kept.predictions
+                    continue
+            except ValueError as error:
+                notes.append(f"{run.path}: {error}: no p over test items")
+                continue
         if run.predictions is None:
             without.append(run)
             continue
@@ -74,12 +86,10 @@ def read_items(
         except (TypeError, ValueError) as error:
             notes.append(f"no p over test items: {run.predictions}: {error}")
             continue
-        kept, again = run.value(split, metric), scorer.score(statistics.sum(axis=0).tolist())
-        if kept is not None and not math.isclose(kept, again, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
-            notes.append(
-                f"{run.path}: its predictions score {again:.4f}, results.json says {kept:.4f}: "
-                "no p over test items"
-            )
+        try:
+            _require_score(run, scorer, statistics, split, metric, "its predictions")
+        except ValueError as error:
+            notes.append(f"{run.path}: {error}: no p over test items")
             continue
         found[run.path], sizes[run.path] = statistics, len(items)
         most = longest.setdefault(run.fold, (run.predictions, items))
@@ -90,20 +100,57 @@ def read_items(
     if without:
         more = f" and {len(without) - 1} more have" if len(without) > 1 else " has"
         notes.append(f"no p over test items: {without[0].path}{more} no predictions.jsonl")
+    notes += _without_cut(runs, found, sizes)
     if not longest:
-        return Items(found, notes, "")
-    for run in runs:
-        if run.path in found and sizes[run.path] < (whole := len(longest[run.fold][1])):
-            del found[run.path]
-            notes.append(
-                f"{run.path}: its predictions are of {sizes[run.path]:,} of {whole:,} test items: no p over"
-                " test items"
-            )
+        signatures = (str((run.results.get("signatures") or {}).get(metric, "")) for run in runs)
+        return Items(found, notes, next(filter(None, signatures), "") if found else "")
     if isinstance(scorer, CorpusScore):
         # its signature names the number of references
         (_, (first, *_)), *_ = longest.values()
         scorer.update([first["prediction"]], [first["references"]])
     return Items(found, notes, getattr(scorer, "signature", ""))
+
+
+def _without_cut(
+    runs: Sequence[Run], found: dict[Path, NDArray[np.int64]], sizes: Mapping[Path, int]
+) -> list[str]:
+    """Takes out statistics of fewer items than others of the same fold have; a line for each."""
+    largest: dict[int | None, Path] = {}
+    for run in runs:
+        if run.path in found and sizes[run.path] > sizes.get(largest.get(run.fold, Path()), 0):
+            largest[run.fold] = run.path
+    lines = []
+    for run in runs:
+        if run.path not in found:
+            continue
+        whole, shape = largest[run.fold], found[run.path].shape
+        if sizes[run.path] < sizes[whole]:
+            what = f"its predictions are of {sizes[run.path]:,} of {sizes[whole]:,} test items"
+        elif shape != found[whole].shape:
+            what = f"the scores of its items are {shape}, those of {whole} {found[whole].shape}"
+        else:
+            continue
+        lines.append((run.path, f"{run.path}: {what}: no p over test items"))
+    for path, _ in lines:
+        del found[path]
+    return [line for _, line in lines]
+
+
+def _require_score(
+    run: Run, scorer: SummedScore, statistics: NDArray[np.int64], split: str, metric: str, what: str
+) -> None:
+    """Refuses what does not add up to the score that the run's results have, if they have it.
+
+    Raises:
+        ValueError: says both.
+    """
+    kept = run.value(split, metric)
+    try:
+        again = scorer.score(statistics.sum(axis=0).tolist())
+    except IndexError as error:  # a version that computed it from other sums
+        raise ValueError(f"{what} are {statistics.shape[1]} sums, and more are needed") from error
+    if kept is not None and not math.isclose(kept, again, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE):
+        raise ValueError(f"{what} score {again:.4f}, results.json says {kept:.4f}")
 
 
 def _is_known(run: Run, split: str) -> bool:
