@@ -11,6 +11,7 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | lengths | a picture's name, which runs | draws a score by the input's length; the text in the part stays |
 | beside | beginnings of sources, `;` between them | the numbers of results/anchors.yaml beside ours |
 | cost | a picture's name | what layers cost, drawn and as tables |
+| speed | a file of results/benchmarks, without its ending | this beside other implementations |
 | faults | | what was done to trainings, and what it cost |
 
 Which runs: names of recipes; or what results.json says of them, such as `task=RecognitionTask,TrackingTask`,
@@ -35,6 +36,7 @@ from zoo.reports.anchors import read_anchors
 from zoo.reports.drawings import by_length, learning_curves
 from zoo.reports.layer_costs import cost_tables, drawn_costs
 from zoo.reports.runs import Run
+from zoo.reports.speeds import speed_tables
 from zoo.reports.tables import (
     beside,
     by_data,
@@ -52,6 +54,7 @@ _PART = re.compile(
 _BEGIN = re.compile(r"<!-- (?P<part>\w+)[^>\n]*:begin -->")
 _NOTHING = "\nNot measured yet.\n\n"
 _DRAWN = ("matrix", "curves", "lengths", "cost")
+_OF_FILES = ("beside", "speed")
 _KEYS = {"task": "task", "model": "model", "data": "data_set"}
 """What results.json calls the words by which runs are chosen."""
 
@@ -83,7 +86,7 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
         raise ValueError(f"{page}: {name} needs the name of a picture: <!-- {name} NAME ...:begin -->")
     picture = project / "docs" / "pictures" / f"{words[0]}.png" if name in _DRAWN else project
     try:
-        chosen = _chosen(published, words[1:] if name in _DRAWN else words) if name != "beside" else []
+        chosen = [] if name in _OF_FILES else _chosen(published, words[1:] if name in _DRAWN else words)
     except ValueError as error:
         raise ValueError(f"{page}: {error}") from error
     makers: Mapping[str, Callable[[], str]] = {
@@ -94,6 +97,7 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
         "lengths": lambda: _drawn(by_length(chosen), picture, old),
         "beside": lambda: _beside(published, part["arguments"], project),
         "cost": lambda: _cost(project, picture, page) or old,
+        "speed": lambda: _speed(project, words[0]) or old,
         "faults": lambda: _faults(project) or old,
     }
     if name not in makers:
@@ -125,6 +129,12 @@ def _beside(published: Sequence[Run], sources: str, project: Path) -> str:
 def _faults(project: Path) -> str:
     path = project / "results" / "faults.json"
     return fault_table(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ""
+
+
+def _speed(project: Path, name: str) -> str:
+    file = f"results/benchmarks/{name}.json"
+    path = project / file
+    return speed_tables(json.loads(path.read_text(encoding="utf-8")), file) if path.exists() else ""
 
 
 def _cost(project: Path, picture: Path, page: Path) -> str:

@@ -1,0 +1,95 @@
+"""Speeds beside other implementations: what `benchmarks/side_by_side.py` kept, as tables."""
+
+import statistics
+from collections.abc import Mapping
+from typing import Any
+
+_RATE = "_per_second"
+_QUIET = 0.12
+"""Cores that other processes may use unmentioned; rounds above it count only where all are."""
+
+
+def speed_tables(figures: Mapping[str, Any], file: str) -> str:
+    """A comparison, with a row for each of its sides; or several of two sides, with a row for each of them.
+
+    Args:
+        figures: a file of `results/benchmarks`; sides by name, or comparisons by name with sides by name.
+        file: its path, as the page shows it.
+
+    Returns:
+        Markdown. Speeds and ratios are medians of the counted rounds, the latter with their range.
+    """
+    named = {name: value for name, value in figures.items() if name != "machine"}
+    if all("ratio" in value for value in named.values()):
+        lines, sides = _rows(named), list(named.values())
+    else:
+        lines, sides = _pairs(named), [side for group in named.values() for side in group.values()]
+    return "\n".join(["", *lines, "", _conditions(figures.get("machine"), sides, file), "", ""])
+
+
+def _rows(sides: Mapping[str, Any]) -> list[str]:
+    first = next(iter(sides))
+    unit = _unit(sides[first])
+    lines = [f"| | {unit}/s | {first} / this row | most memory |", "| --- | --- | --- | --- |"]
+    for name, side in sides.items():
+        ratio = "" if name == first else _ratio(side)
+        lines.append(f"| {name} | {_median(side, unit + _RATE)} | {ratio} | {_memory(side)} |")
+    return lines
+
+
+def _pairs(groups: Mapping[str, Any]) -> list[str]:
+    one = next(iter(next(iter(groups.values()))))
+    unit = _unit(next(iter(groups.values()))[one])
+    lines = [
+        f"| | {one}, {unit}/s | beside | {unit}/s | faster by | most memory of each |",
+        "| --- | --- | --- | --- | --- | --- |",
+    ]
+    for name, sides in groups.items():
+        mine, (other, theirs) = sides[one], list(sides.items())[1]
+        speeds = [_median(side, unit + _RATE) for side in (mine, theirs)]
+        memory = ", ".join(filter(None, map(_memory, (mine, theirs))))
+        cells = [name.replace("_", " "), speeds[0], other, speeds[1], _ratio(theirs), memory]
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def _unit(side: Mapping[str, Any]) -> str:
+    """What is counted, such as tokens."""
+    return next(key for key in side if key.endswith(_RATE)).removesuffix(_RATE)
+
+
+def _counted(side: Mapping[str, Any], key: str) -> list[float]:
+    """The figures of the counted rounds."""
+    values: list[float] = side.get(key, [])
+    return [values[number - 1] for number in side.get("counted_rounds", range(1, len(values) + 1)) if values]
+
+
+def _median(side: Mapping[str, Any], key: str) -> str:
+    value = statistics.median(_counted(side, key))
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def _ratio(side: Mapping[str, Any]) -> str:
+    ratios = _counted(side, "ratio")
+    middle = f"{statistics.median(ratios):.2f}"
+    return middle if len(ratios) == 1 else f"{middle} ({min(ratios):.2f} to {max(ratios):.2f})"
+
+
+def _memory(side: Mapping[str, Any]) -> str:
+    peaks = side.get("peak_memory_mib")
+    return f"{max(peaks) / 1024:.1f} GiB" if peaks else ""
+
+
+def _conditions(machine: Mapping[str, Any] | None, sides: list[Any], file: str) -> str:
+    """Machine and rounds, and where the figures lie."""
+    rounds = {len(side["ratio"]) for side in sides}
+    counted = [len(side.get("counted_rounds", side["ratio"])) for side in sides]
+    told = [f"{max(rounds)} round{'s' if max(rounds) > 1 else ''}"]
+    if min(counted) < max(rounds):
+        told[0] += f", of which at least {min(counted)} had a quiet machine and count"
+    if (others := max(max(_counted(side, "other_cores"), default=0.0) for side in sides)) > _QUIET:
+        told.append(f"other processes used up to {others:.1f} cores")
+    if machine:
+        threads = machine["threads"]
+        told.insert(0, f"{machine['processor']}, {threads} thread{'s' if threads > 1 else ''}")
+    return f"{'; '.join(told)} (`{file}`)."
