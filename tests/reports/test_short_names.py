@@ -10,6 +10,7 @@ from rich.cells import cell_len
 
 from zoo.reports.comparison import table
 from zoo.reports.comparison.comparison import Question, compare
+from zoo.reports.comparison.page_data import page_data
 from zoo.reports.runs import find_runs
 from zoo.reports.short_names import LONGEST, RowName, short_names
 from zoo.runs.status import State, StatusFile
@@ -40,6 +41,18 @@ def test_what_few_rows_share_comes_first_and_the_rest_is_counted() -> None:
     assert max(map(cell_len, (first, second))) <= LONGEST
 
 
+def test_of_a_path_the_last_part_is_shown_and_of_a_number_four_digits() -> None:
+    typed = ["data.vectors.path=/somewhere/deep/down/glove.txt", "model.dropout=0.3378741491705541"]
+    (name,) = short_names([row("toy", *typed)])
+    assert name == "path=glove.txt,dropout=0.3379"
+    deeper = [f"data.vectors.path=/somewhere/{place}/down/which/is/far/away/glove.txt" for place in "ab"]
+    names = short_names([row("toy", one) for one in deeper])
+    assert names == [
+        "path=/somewhere/a/down/which/is/far/away/glove.txt",
+        "path=/somewhere/b/down/which/is/far/away/glove.txt",
+    ]
+
+
 def test_keys_that_end_alike_stay_whole() -> None:
     (name,) = short_names([row("toy", "model.encoder.dropout=0.25", "model.decoder.dropout=0.75")])
     assert name == "model.decoder.dropout=0.75 … +1"
@@ -62,9 +75,7 @@ def _typed(run: Path, *words: str) -> None:
     StatusFile(run).end(State.FINISHED, exit_code=0)
 
 
-def test_a_terminal_shows_short_names_and_csv_the_whole_ones(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_all_but_csv_show_short_names(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [f"model.part_number_{number}.setting=value_{number}" for number in range(5)]
     for number, right in enumerate((8, 12)):
         run = make_run(tmp_path / str(number), right=right, model={"size": number})
@@ -80,6 +91,12 @@ def test_a_terminal_shows_short_names_and_csv_the_whole_ones(
     assert max(map(cell_len, shorts)) <= LONGEST
     rows = list(csv.DictReader(io.StringIO(table.comma_separated(found))))
     assert [one["run"] for one in rows] == labels
+    shown = page_data(found)
+    assert shown["labels"] == shown["columns"][0]["cells"] == shorts
+    assert shown["names"] == labels, "for those who point at a name"
+    for text in (table.markdown(found), "\n".join(shown["notes"])):
+        assert not any(label in text for label in labels if label not in shorts)
+        assert shorts[0] in text
     again = compare(find_runs([tmp_path]), Question(baseline=shorts[1]))
     assert again.baseline.group.label == labels[1], "a name that was printed can be typed"
 

@@ -161,7 +161,7 @@ def mixed(groups: Sequence[Group]) -> list[str]:
         )
         if len(typed) > 1:
             said = "; ".join(text or "(nothing)" for text in typed)
-            lines.append(f"{one.label}: counted as one configuration, but typed as: {said}")
+            lines.append(f"{one.short}: counted as one configuration, but typed as: {said}")
     return lines
 
 

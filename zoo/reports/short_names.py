@@ -1,5 +1,6 @@
 """Names of rows that leave room for numbers beside them."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -8,6 +9,8 @@ from rich.cells import cell_len, set_cell_size
 
 LONGEST = 50
 """Columns of a name on a terminal; a third of a wide one."""
+_NUMBER = re.compile(r"-?\d+\.\d{4,}(?:e-?\d+)?")
+"""With more digits than tell two trials apart."""
 
 
 class RowName(NamedTuple):
@@ -27,10 +30,12 @@ class RowName(NamedTuple):
 def short_names(rows: Sequence[RowName]) -> list[str]:
     """A name for each row that is not longer than `LONGEST`; what is short enough, or a path, stays.
 
-    Of a long one the overrides that the fewest rows share come first, by the last word of their keys, and
-    what has no room is counted: `input_feeding=false,dropout=0.3 … +4`. Two rows may get one name.
+    Of a long one the overrides that the fewest rows share come first, by the last word of their keys, paths
+    by their last part and numbers by four digits as far as they are told apart so. What has no room is
+    counted: `input_feeding=false,dropout=0.3 … +4`. Two rows may get one name.
     """
     shared = Counter(word for row in rows for word in row.typed)
+    brief = _brief_values(shared)
     several = len({row.recipe for row in rows}) > 1
     names = []
     for row in rows:
@@ -38,8 +43,23 @@ def short_names(rows: Sequence[RowName]) -> list[str]:
             names.append(row.whole)
             continue
         typed = sorted(row.typed, key=lambda word: (shared[word], word))
-        names.append(_fitting(([row.recipe] if several or not typed else []) + _by_last_words(typed)))
+        words = _by_last_words([brief[word] for word in typed])
+        names.append(_fitting(([row.recipe] if several or not typed else []) + words))
     return names
+
+
+def _brief_values(words: Collection[str]) -> dict[str, str]:
+    """Each override with a short value, as long as no other becomes the same."""
+    brief = {word: _brief(word) for word in words}
+    alike = Counter(brief.values())
+    return {word: short if alike[short] == 1 else word for word, short in brief.items()}
+
+
+def _brief(word: str) -> str:
+    key, equals, value = word.partition("=")
+    if _NUMBER.fullmatch(value):
+        return f"{key}{equals}{float(value):.4g}"
+    return f"{key}{equals}{value.rstrip('/').rpartition('/')[2]}"
 
 
 def _by_last_words(typed: Sequence[str]) -> list[str]:

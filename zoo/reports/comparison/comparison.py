@@ -109,6 +109,16 @@ class Comparison:
         """The row that the others are compared with."""
         return next(row for row in self.rows if row.group.label == self.question.baseline)
 
+    @property
+    def named_shortly(self) -> "Comparison":
+        """The same of rows with short names, which `--baseline` takes, too."""
+        rows = tuple(
+            replace(row, group=replace(row.group, label=row.group.short or row.group.label))
+            for row in self.rows
+        )
+        baseline = rows[self.rows.index(self.baseline)].group.label
+        return replace(self, rows=rows, question=replace(self.question, baseline=baseline))
+
     def best(self, name: str) -> list[Row]:
         """The rows with the best mean of a metric or cost; of costs that do not compare none."""
         if name in self.metrics:
@@ -250,10 +260,10 @@ def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
         [of for of in groups if any(_is_below(run.path, folder) for run in (*of.runs, *of.repeated))][:1],
     ):
         if len(meant) > 1:
-            raise ValueError(f"{wanted!r} may be {' or '.join(of.label for of in meant)}: give one of these")
+            raise ValueError(f"{wanted!r} may be {' or '.join(of.short for of in meant)}: give one of these")
         if meant:
             return meant[0]
-    known = unknown(wanted, (of.label for of in groups))
+    known = unknown(wanted, (name for of in groups for name in dict.fromkeys((of.short, of.label))))
     raise ValueError(f"no group is called {wanted!r}, nor is a run of one there{known}")
 
 
@@ -329,7 +339,7 @@ def _notes(runs: Sequence[Run], items: Items, question: Question, resampled: boo
 def _folds(groups: Sequence[Group]) -> list[str]:
     """A line for each group that lacks folds: a mean over some must not pass for one over all."""
     return [
-        f"{of.label}: {len(of.folds)} of {len(of.folds) + len(of.missing_folds)} folds; missing:"
+        f"{of.short}: {len(of.folds)} of {len(of.folds) + len(of.missing_folds)} folds; missing:"
         f" {', '.join(map(str, of.missing_folds))}"
         for of in groups
         if of.missing_folds and of.folds

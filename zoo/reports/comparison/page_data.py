@@ -32,6 +32,8 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         comparison: of runs whose folders may hold curves, predictions and pictures; what is damaged is left
             out, and a note says so.
     """
+    names = [row.group.label for row in comparison.rows]
+    comparison = comparison.named_shortly
     notes = table.notes(comparison, complete=True, mark="Bold and green:")
     name, *others = table.columns(comparison, complete=True)
     # What was measured comes first; what was set can be folded away.
@@ -47,6 +49,7 @@ def page_data(comparison: Comparison) -> dict[str, Any]:
         "baseline": comparison.rows.index(comparison.baseline),
         "higherIsBetter": comparison.metrics[comparison.metric].higher_is_better,
         "labels": [row.group.label for row in comparison.rows],
+        "names": names,
         "runs": sum(len(row.group.runs) for row in comparison.rows),
         "columns": [column._asdict() for column in shown],
         "order": order,

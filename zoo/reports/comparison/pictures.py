@@ -10,6 +10,7 @@ from zoo.reports.names import printable
 
 def pictures(comparison: Comparison) -> dict[str, bytes]:
     """PNG files by name: the metric with its intervals; against speed, if all ran on one kind of machine."""
+    comparison = comparison.named_shortly
     metric, higher = comparison.metric, comparison.metrics[comparison.metric].higher_is_better
     figure = metric_with_intervals(
         [_score(row, comparison) for row in comparison.rows],

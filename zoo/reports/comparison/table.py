@@ -3,7 +3,6 @@
 import csv
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from io import StringIO
 from typing import NamedTuple
 
@@ -164,9 +163,9 @@ def left_out(runs: Sequence[Run]) -> list[str]:
 def print_table(comparison: Comparison) -> None:
     """Prints the table: on a terminal in as many parts as it needs; else a line for each row.
 
-    Rows have short names, which `--baseline` takes, too; Markdown, CSV and the page have the whole ones.
+    Rows have short names as on the page, in pictures and in Markdown; CSV has the whole ones.
     """
-    comparison = _named_shortly(comparison)
+    comparison = comparison.named_shortly
     console = Console()
     if not console.is_terminal:
         console = Console(width=10_000)
@@ -193,17 +192,6 @@ def print_table(comparison: Comparison) -> None:
         console.print(line, soft_wrap=True, highlight=False, markup=False)
 
 
-def _named_shortly(comparison: Comparison) -> Comparison:
-    """The same comparison of rows with short names."""
-    rows = tuple(
-        replace(row, group=replace(row.group, label=row.group.short or row.group.label))
-        for row in comparison.rows
-    )
-    baseline = comparison.rows.index(comparison.baseline)
-    question = replace(comparison.question, baseline=rows[baseline].group.label)
-    return replace(comparison, rows=rows, question=question)
-
-
 def _parts(first: Cells, others: Sequence[Cells], width: int) -> list[list[Cells]]:
     """Columns that fit beside the first one, which may take a third of the width and is in every part."""
     left = width - min(_width(first), width // 3)
@@ -226,6 +214,7 @@ def _width(column: Cells) -> int:
 
 def markdown(comparison: Comparison) -> str:
     """The table as Markdown, the best of a column in bold, with what stands below it."""
+    comparison = comparison.named_shortly
     shown = columns(comparison)
     lines = [[_escaped(column.head) for column in shown]]
     for number in range(len(comparison.rows)):

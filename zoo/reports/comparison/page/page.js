@@ -20,7 +20,7 @@
     return made;
   }
   /** A name that takes a few lines at most; all of it is in its title. */
-  const named = (label) => element("span", broken(label), { className: "name", title: label });
+  const named = (row) => element("span", broken(data.labels[row]), { className: "name", title: data.names[row] });
   const cut = (text, most) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
   function options(select, names) {
     select.replaceChildren(...names.map((name) => element("option", name, { value: name })));
@@ -38,7 +38,7 @@
 
   // The table: built once; sorting moves rows, filtering hides them.
   const body = find("table").tBodies[0];
-  const rows = data.labels.map((label, row) => {
+  const rows = data.labels.map((_, row) => {
     const tick = element("input", "", { type: "checkbox" });
     tick.addEventListener("change", () => {
       if (tick.checked) show(row);
@@ -47,7 +47,7 @@
     });
     const swatch = element("span", "", { className: "swatch" });
     const name = element("label");
-    const words = element("span", named(label));
+    const words = element("span", named(row));
     if (row === data.baseline) words.append(element("span", "baseline", { className: "baseline" }));
     name.append(tick, swatch, words);
     const line = element("tr");
@@ -58,7 +58,7 @@
       const title = column.is_number ? "" : column.cells[row]; // the style cuts it
       line.append(element("td", column.cells[row], { className: classes.join(" ").trim(), title }));
     }
-    const text = data.columns.map((column) => column.cells[row]).join(" ").toLowerCase();
+    const text = [data.names[row], ...data.columns.map((column) => column.cells[row])].join(" ").toLowerCase();
     return { line, tick, swatch, text };
   });
   let sorted = { column: -1, ascending: true };
@@ -194,7 +194,7 @@
         mode: band.steps.length > 60 ? "lines" : "lines+markers",
         marker: { size: 4 },
         line: { color: color(row), dash: dash(row), width: 2 },
-        hovertemplate: `${inLines(data.labels[row])}<br>step %{x}: %{y:.5g}<extra></extra>`,
+        hovertemplate: `${inLines(data.names[row])}<br>step %{x}: %{y:.5g}<extra></extra>`,
       });
     }
     const drawn = layout("step", escaped(name), { showlegend: true });
@@ -227,7 +227,7 @@
     const trace = (chosen, more) => ({
       x: chosen.map((point) => point.x),
       y: chosen.map((point) => point.y),
-      text: chosen.map((point) => inLines(data.labels[point.row])),
+      text: chosen.map((point) => inLines(data.names[point.row])),
       hovertemplate: "%{text}<br>%{x:,.4g}, %{y:.5g}<extra></extra>",
       ...more,
     });
@@ -265,7 +265,7 @@
     const head = element("thead");
     const line = element("tr");
     line.append(...first.map((text) => element("th", text, { scope: "col" })));
-    line.append(...chosen.map((row) => element("th", named(data.labels[row]), { scope: "col" })));
+    line.append(...chosen.map((row) => element("th", named(row), { scope: "col" })));
     head.append(line);
     return head;
   };
@@ -308,7 +308,7 @@
     const chosen = visible().filter((row) => images[row]);
     const widest = Math.max(...chosen.map((row) => images[row].width || 0));
     find("pictures").replaceChildren(...chosen.map((row) => {
-      const figure = element("figure", element("figcaption", named(data.labels[row])));
+      const figure = element("figure", element("figcaption", named(row)));
       if (images[row].shown) {
         figure.append(...weightsOf(images[row].shown));
         return figure;
@@ -369,9 +369,9 @@
   const shade = (share) => tinted(style("--weight"), Math.min(Math.max(share, 0), 1));
   // With its size, that the page does not move when it is there.
   const imageOf = (row, { uri, width, height }) =>
-    element("img", "", { alt: `attention of ${cut(data.labels[row], 200)}`, src: uri, width, height, decoding: "async" });
+    element("img", "", { alt: `attention of ${data.labels[row]}`, src: uri, width, height, decoding: "async" });
   function enlarge(row, picture) {
-    find("enlarged-name").replaceChildren(named(data.labels[row]));
+    find("enlarged-name").replaceChildren(named(row));
     find("enlarged-picture").replaceChildren(imageOf(row, picture));
     find("enlarged").showModal();
   }
@@ -410,7 +410,7 @@
   find("title").textContent = `${data.dataSet ? `${data.dataSet}: ` : ""}${data.metric} of ${data.split}`;
   const counted = (number, noun) => `${number} ${noun}${number === 1 ? "" : "s"}`;
   const size = `${counted(data.runs, "run")} in ${counted(data.labels.length, "row")}`;
-  find("summary").textContent = `${size}, baseline ${cut(data.labels[data.baseline], 200)}`;
+  find("summary").textContent = `${size}, baseline ${cut(data.labels[data.baseline], 80)}`;
   find("notes").append(...data.notes.map((note) => element("li", note)));
   if (data.leftOut.length) {
     const list = element("details", element("summary", `left out (${data.leftOut.length})`));
