@@ -149,6 +149,9 @@ class Parallel(PairCorpus):
 class ParallelData(TranslationData):
     """`TranslationData` of a `Parallel` corpus, whose files are named on the command line."""
 
+    recipe_for_few = "small_parallel"
+    """The recipe that a warning names where an epoch has few batches."""
+
     def __init__(
         self,
         *,

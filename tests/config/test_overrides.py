@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from zoo.config import resolvers
-from zoo.config.compose import compose_jobs
+from zoo.config.compose import command_line, compose_jobs
 from zoo.core.problems import ConfigError
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -50,6 +50,8 @@ def said(*line: str, multirun: bool = False) -> str:
         ("~seed", "a run cannot do without"),
         ("lr=0.1", "there is no lr; did you mean optimizer.lr? allowed: attention, "),
         ("epochs=9", "there is no epochs; did you mean trainer.max_epochs? allowed: attention, "),
+        ("epoch=9", "there is no epoch; did you mean trainer.max_epochs? allowed: attention, "),
+        ("optimizer.learning_rate=9", "there is no learning_rate; did you mean lr? allowed: betas, "),
         ("batch_size=9", "there is no batch_size; did you mean data.batch_tokens? allowed: attention, "),
         ("batch_tokns=9", "there is no batch_tokns; did you mean data.batch_tokens? allowed: "),
         ("decoder.attention=9", "there is no decoder; did you mean model.decoder.attention? allowed: "),
@@ -83,6 +85,21 @@ def test_what_is_said(override: str, message: str) -> None:
     assert problems.startswith(f"  - {override}: ") or override.startswith("hydra.searchpath=[")
     assert message in problems
     assert len(problems.splitlines()) == 1
+
+
+def test_what_a_refused_choice_would_have_brought_is_no_second_problem() -> None:
+    problems = said("experiment=reverse", "model=transformer", "model/size=tiny")
+    assert problems.startswith("  - model=transformer: experiment/reverse chooses model/decoder=")
+    assert len(problems.splitlines()) == 1
+
+
+def test_settings_with_dashes_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.argv", ["train.py", "experiment=reverse", "--optimizer.lr=0.1", "--epochs"])
+    with pytest.raises(ConfigError) as error:
+        command_line()
+    assert "--optimizer.lr=0.1: there is no such option" in str(error.value)
+    assert "without dashes: optimizer.lr=0.1" in str(error.value)
+    assert "without dashes: epochs=VALUE" in str(error.value)
 
 
 def test_mistakes_of_form_are_said_at_once() -> None:

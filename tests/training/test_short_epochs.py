@@ -30,6 +30,8 @@ def _said(caplog: pytest.LogCaptureFixture, **changed: Any) -> str:
 def test_the_limit_that_ends_first_is_named(caplog: pytest.LogCaptureFixture) -> None:
     said = _said(caplog, num_training_batches=1, max_steps=150)
     assert "trainer.max_epochs=20 ends this training at step 20, before trainer.max_steps=150" in said
+    assert "leaves the end to max_steps, a smaller data.batch_tokens makes more batches" in said
+    assert "batch_tokens" not in _said(caplog, num_training_batches=30, max_epochs=2, max_steps=150)
     assert "at step 100," in _said(caplog, num_training_batches=10, accumulate_grad_batches=2, max_steps=150)
     assert _said(caplog, max_steps=150) == ""
     assert _said(caplog, num_training_batches=1, max_epochs=-1, max_steps=150) == ""
@@ -39,6 +41,10 @@ def test_the_limit_that_ends_first_is_named(caplog: pytest.LogCaptureFixture) ->
 def test_few_batches_name_the_setting(caplog: pytest.LogCaptureFixture) -> None:
     said = _said(caplog, num_training_batches=3)
     assert "3 batches, so this training has 60 steps: a smaller data.batch_tokens" in said
+    assert "experiment" not in said
+    few = SimpleNamespace(batch_tokens=4000, recipe_for_few="small_parallel")
+    named = _said(caplog, num_training_batches=3, datamodule=few)
+    assert "makes more batches, as experiment=small_parallel has it, a larger trainer.max_epochs" in named
     assert _said(caplog, num_training_batches=20) == ""
     assert "data.batch_size" in _said(
         caplog, num_training_batches=3, datamodule=SimpleNamespace(batch_size=8)

@@ -39,13 +39,15 @@ def command_line() -> argparse.Namespace:
         shall only show something.
 
     Raises:
-        ConfigError: a package of one's own cannot be used.
+        ConfigError: there is no such option, or a package of one's own cannot be used.
     """
     parser = get_args_parser()
     parser.add_argument("--frozen", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--resume", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--weights", type=Path, metavar="RUN", help=argparse.SUPPRESS)
-    asked = parser.parse_intermixed_args()
+    asked, strange = parser.parse_known_intermixed_args()
+    if strange:
+        raise ConfigError([Problem(word, _without_dashes(word)) for word in strange])
     asked.shows = any((asked.help, asked.hydra_help, asked.cfg, asked.info, asked.shell_completion))
     if asked.config_path or asked.config_name or asked.experimental_rerun:
         parser.error(
@@ -63,6 +65,11 @@ def command_line() -> argparse.Namespace:
         places = ",".join(f"'file://{folder}'" for folder in folders)
         asked.overrides.append(f"hydra.searchpath=[{places}]")
     return asked
+
+
+def _without_dashes(word: str) -> str:
+    key, _, value = word.lstrip("-").partition("=")
+    return f"there is no such option; settings are typed without dashes: {key}={value or 'VALUE'}"
 
 
 def typed_plugins(overrides: Sequence[str]) -> Iterator[str]:

@@ -32,8 +32,8 @@ PLUGINS = {"slurm": "slurm", "submitit_slurm": "slurm", "submitit_local": "slurm
 
 
 SYNONYMS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("epochs", "num_epochs", "n_epochs"), ("max_epochs",)),
-    **dict.fromkeys(("steps", "num_steps", "iterations"), ("max_steps",)),
+    **dict.fromkeys(("epochs", "epoch", "num_epochs", "n_epochs"), ("max_epochs",)),
+    **dict.fromkeys(("steps", "step", "num_steps", "iterations"), ("max_steps",)),
     **dict.fromkeys(("learning_rate", "step_size"), ("lr",)),
     **dict.fromkeys(("batch_size", "batch", "bs"), ("batch_size", "batch_tokens")),
     **dict.fromkeys(("gpus", "num_gpus"), ("devices",)),
@@ -110,7 +110,9 @@ def explained(
                 accepted.append(override)
                 del refused[override]
     for override, last in refused.items():
-        yield Problem(override, _reason(override, last, base))
+        bringing = _bringing(key_of(override)) if _is_not_brought(override, last) else ()
+        if not any(choice in refused for choice in bringing):  # else that one says what is wrong
+            yield Problem(override, _reason(override, last, base))
 
 
 def _unreadable(text: str, error: Exception) -> str:
@@ -256,7 +258,7 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     unmatched = _NOT_BROUGHT.match(str(error))
     if unmatched and unmatched[1] != key:  # it was there before this choice was made
         return f"nothing in it has {unmatched[1]}; leave {unmatched[1]}= out, or take what was chosen before"
-    if slash and unmatched:
+    if _is_not_brought(override, error):
         files = " or ".join(_bringing(key)) or "another choice"
         return f"nothing here has {key}; take it with {files}"
     # The deepest part of the key that exists says what could have been meant.
@@ -278,6 +280,12 @@ def _reason(override: str, error: Exception, base: DictConfig) -> str:
     ):  # a mapping with an entry that does not exist
         return _no_such_part(override, str(cause.key), parent, base)
     return _said(error)
+
+
+def _is_not_brought(override: str, error: Exception) -> bool:
+    """Whether it is a choice in a group within another one, which nothing that is chosen brings along."""
+    key, unmatched = key_of(override), _NOT_BROUGHT.match(str(error))
+    return "/" in key and unmatched is not None and unmatched[1] == key
 
 
 def _placed(group: str, base: DictConfig) -> list[str]:
@@ -310,15 +318,15 @@ def _no_such_part(override: str, part: str, parent: DictConfig, base: DictConfig
     tree = OmegaConf.to_container(base)
     assert isinstance(tree, dict)
     tree.pop("hydra", None)
-    meant = (
-        [] if "{" in override else elsewhere(key_of(override), tree) or _called_so_elsewhere(override, tree)
-    )
+    meant = [] if "{" in override else elsewhere(key_of(override), tree) or _called_so(override, names, tree)
     return f"there is no {part}" + unknown(part, names, meant)
 
 
-def _called_so_elsewhere(override: str, tree: Any) -> list[str]:
-    """The full key of a setting that has another name in other programs."""
+def _called_so(override: str, beside: Sequence[str], tree: Any) -> list[str]:
+    """The name of a setting that has another one in other programs: beside it, else its full key."""
     holder, _, name = key_of(override).rpartition(".")
+    if here := [other for other in SYNONYMS.get(name, ()) if other in beside]:
+        return here[:1]
     found = (elsewhere(joined(holder, other), tree) for other in SYNONYMS.get(name, ()))
     return next(filter(None, found), [])
 

@@ -228,6 +228,17 @@ class OwnRunningText(RunningText):
             if os.path.realpath(path) == os.path.realpath(same):
                 raise ValueError(f"{other} must have text of its own; {path} is {split} as well")
 
+    def check_files(self) -> None:
+        """See `Corpus`; a file that is empty is named, however many there are.
+
+        Raises:
+            ValueError: names the first.
+        """
+        for path in self._given.values():
+            for file in _files(path):
+                if file.is_file() and not file.stat().st_size:
+                    raise ValueError(f"{file} is empty")
+
     def fingerprint(self) -> str:
         """What is held out, and what stands in the files."""
         contents = {split: content_hash(_files(path)) for split, path in self._given.items()}

@@ -196,6 +196,15 @@ class TestOwnText:
         splits = {split: [text for (text,) in rows] for split, rows in corpus.load().items()}
         assert splits == {"train": ["a" * 9], "val": ["a"], "test": ["b" * 10]}
 
+    def test_an_empty_file_is_named_before_anything_is_read(self, tmp_path: Path) -> None:
+        (tmp_path / "texts").mkdir()
+        for name in ("a", "b"):
+            (tmp_path / "texts" / f"{name}.txt").write_text(name * 10)
+        OwnRunningText(train=str(tmp_path / "texts")).check_files()
+        (tmp_path / "texts" / "b.txt").write_text("")
+        with pytest.raises(ValueError, match=r"b\.txt is empty"):
+            OwnRunningText(train=str(tmp_path / "texts")).check_files()
+
     def test_refuses(self, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         path = tmp_path / "book.txt"
