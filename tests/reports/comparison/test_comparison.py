@@ -744,8 +744,9 @@ def test_runs_that_were_not_tested_are_compared_by_validation(tmp_path: Path) ->
         del results["test"]
         results["val"] = {"exact_match": measured}
         path.write_text(json.dumps(results), encoding="utf-8")
-    with pytest.raises(ValueError, match="--split val"):
-        compare(tmp_path)
+    said = refused(tmp_path)
+    assert "(2 runs were not tested: `--split val` compares without, `zoo test RUN` tests one)" in said
+    assert "it was not tested" in refused(tmp_path / "a"), "of one run its own command is named"
     found = compare(tmp_path, split="val", metrics=("exact_match",))
     (row,) = found.rows
     assert (row.scores["exact_match"].mean, row.scores["exact_match"].n) == (0.625, 2)

@@ -130,6 +130,16 @@ class Comparison:
         return [row for row, best in zip(self.rows, marks, strict=True) if best]
 
 
+def _nothing_to_compare(left_out: Sequence[Run]) -> str:
+    """Why no run can be compared; what holds of several that were not tested is said once."""
+    untested = [run for run in left_out if run.is_untested]
+    reasons = [f"{run.path}: {run.left_out}" for run in left_out if not run.is_untested or len(untested) == 1]
+    if len(untested) > 1:
+        remedies = "`--split val` compares without, `zoo test RUN` tests one"
+        reasons.insert(0, f"{len(untested)} runs were not tested: {remedies}")
+    return f"there is no finished run to compare ({'; '.join(reasons)})"
+
+
 def compare(runs: Sequence[Run], question: Question) -> Comparison:
     """Compares runs.
 
@@ -146,8 +156,7 @@ def compare(runs: Sequence[Run], question: Question) -> Comparison:
     left_out = [run for run in runs if run.left_out]
     candidates = [run for run in runs if not run.left_out]
     if not candidates:
-        reasons = "; ".join(f"{run.path}: {run.left_out}" for run in left_out)
-        raise ValueError(f"there is no finished run to compare ({reasons})")
+        raise ValueError(_nothing_to_compare(left_out))
     metrics = _metrics(candidates, question)
     metric, split = metrics[0], question.split
     require_comparable(candidates, metrics)
