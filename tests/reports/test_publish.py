@@ -291,24 +291,24 @@ def captions(recipe: str, **scores: float) -> dict[str, Any]:
     return found | named | {"per_second": {"tokens": 1000.0, "captions": 100.0}}
 
 
-def test_captions_stand_above_their_controls() -> None:
-    """Those of the data alone stand there once."""
+def test_controls_are_one_line_below_the_captions() -> None:
+    """Of several rows that have them the least and the largest."""
     maps = {"pointing_uniform": 0.05, "pointing_centre": 0.125, "pointing_random": 0.25}
     soft = captions("shapes_soft", cider_d=9.5, bleu_1=99.0, pointing_accuracy=0.95, **maps)
     soft["test"] |= {"shuffled_cider_d": 0.5, "shuffled_bleu_1": 48.0, "shuffled_exact_match": 0.03}
     none = captions("shapes_none", cider_d=9.0, bleu_1=98.0)
     more = none | {"seed": 2}
+    none["test"] |= {"shuffled_cider_d": 0.75, "shuffled_bleu_1": 48.0}
     _, head, _, *rows = [line for line in tables(read([none, more, soft])).splitlines() if line]
     measured = "cider_d | bleu_1 | exact_match | pointing_accuracy"
     assert head == f"| run | seeds | {measured} | parameters | minutes | captions/s |"
     assert rows == [
         "| shapes_none | 1, 2 | 9.000 ± 0.000 | 98.0 ± 0.0 | 0.990 ± 0.000 |  | 12,345 | 1.5 ± 0.0 | 100 |",
         "| shapes_soft | 1 | 9.500 | 99.0 | 0.990 | 0.950 | 12,345 | 1.5 | 100 |",
-        "| *its captions, of other images* |  | 0.500 | 48.0 | 0.030 |  |  |  |  |",
-        "| *all places alike* |  |  |  |  | 0.050 |  |  |  |",
-        "| *the centre of the image* |  |  |  |  | 0.125 |  |  |  |",
-        "| *its maps, of other images* |  |  |  |  | 0.250 |  |  |  |",
-        "| *the best constant caption* |  | 1.250 | 60.0 | 0.125 |  |  |  |  |",
+        "Controls: its captions, of other images: cider_d 0.500 to 0.750, bleu_1 48.0, exact_match 0.030; "
+        "the best constant caption: cider_d 1.250, bleu_1 60.0, exact_match 0.125; "
+        "all places alike: pointing_accuracy 0.050; the centre of the image: pointing_accuracy 0.125; "
+        "its maps, of other images: pointing_accuracy 0.250.",
     ]
 
 
@@ -322,8 +322,8 @@ def test_scores_by_override_are_one_table() -> None:
     text = tables(read(runs))
     assert text.count("**`experiment=reverse_transformer`**") == text.count("**`experiment=") == 1
     rows = [line.split(" | ")[0] for line in text.splitlines() if line.startswith("| ")]
-    assert rows[2:] == [*(f"| attention={score}" for score in scores), "| *the most frequent answer*"]
-    assert "| *the most frequent answer* |  | 0.001 |" in text
+    assert rows[2:] == [f"| attention={score}" for score in scores]
+    assert "\nControls: the most frequent answer: exact_match 0.001.\n" in text
 
 
 def test_faults_are_a_table_of_their_own(project: Path) -> None:

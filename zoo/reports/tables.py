@@ -9,6 +9,7 @@ from zoo.core.problems import unknown
 from zoo.metrics.measure import MetricRecord
 from zoo.reports.anchors import Anchor
 from zoo.reports.columns import Column, cost_columns, interval, markdown, metric_column, spread, written
+from zoo.reports.controls import controls_said
 from zoo.reports.groups import Group, group
 from zoo.reports.names import label
 from zoo.reports.records import merged
@@ -18,8 +19,7 @@ from zoo.reports.runs import Run
 def tables(published: Sequence[Run]) -> str:
     """For each data set a row per configuration, mean ± standard deviation over its seeds, or folds.
 
-    A control of each model stands below its row, one of the data alone below all. Below the table stands what
-    overrides change of their recipe.
+    Below the table one line says what controls score, others what overrides change of their recipe.
     """
     return "".join(_table(runs) for runs in by_data(published).values())
 
@@ -202,39 +202,27 @@ def _table(runs: Sequence[Run]) -> str:
     costs = cost_columns(runs)
     heads = [*(column.head for column in scores.values()), "parameters", "minutes", costs["per_second"].head]
     lines = [["run", "seeds", *heads]]
-    below: list[list[str]] = []  # one seed of each: these hardly depend on it, and are alike in most groups
-    for of in groups:
-        lines.append(
-            [
-                of.label,
-                _seeds(of.runs),
-                *(_cell(column, of.runs) for column in scores.values()),
-                written(of.runs[0].results["parameters"], 0),
-                _cell(_minutes(runs), of.runs),
-                written(one.mean, 0) if (one := costs["per_second"].summary(of.runs)) else "0",
-            ]
-        )
-        for control in of.runs[0].controls.values():
-            shown = of.runs if control.of_model else of.runs[:1]
-            cells = [
-                _cell(replace(column, value=_control(control.metrics.get(metric), split)), shown)
-                for (split, metric), column in scores.items()
-            ]
-            if any(cells):
-                (lines if control.of_model else below).append([f"*{control.said}*", "", *cells, "", "", ""])
-    lines += [line for number, line in enumerate(below) if line not in below[:number]]
+    lines += [
+        [
+            of.label,
+            _seeds(of.runs),
+            *(_cell(column, of.runs) for column in scores.values()),
+            written(of.runs[0].results["parameters"], 0),
+            _cell(_minutes(runs), of.runs),
+            written(one.mean, 0) if (one := costs["per_second"].summary(of.runs)) else "0",
+        ]
+        for of in groups
+    ]
     tested = [
         column
         for (split, name), column in scores.items()
         if split == "test" and records[name].role == "quality"
     ]
-    return (
-        f"\n**`experiment={experiments}`** ({machines(runs)})\n\n{markdown(lines)}{_effects(groups, tested)}"
-    )
-
-
-def _control(name: str | None, split: str) -> Any:
-    return lambda run: run.value(split, name) if name else None
+    controls = "; ".join(controls_said([of.runs for of in groups], scores))
+    text = f"\n**`experiment={experiments}`** ({machines(runs)})\n\n{markdown(lines)}"
+    if controls:
+        text += f"\nControls: {controls}.\n"
+    return text + _effects(groups, tested)
 
 
 def _effects(groups: Sequence[Group], columns: Sequence[Column]) -> str:

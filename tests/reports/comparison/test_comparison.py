@@ -137,6 +137,24 @@ def test_a_mean_over_fewer_runs_than_its_row_says_so(sweep: Path) -> None:
     assert note in table.notes(compare(sweep), complete=True)
 
 
+def test_controls_are_one_line_and_no_columns_unless_asked_for(sweep: Path) -> None:
+    named = {"exact_match": "majority_exact_match", "tf_perplexity": "majority_tf_perplexity"}
+    controls = {"majority": {"said": "the most frequent answer", "of_model": False, "metrics": named}}
+    for number, run in enumerate(sorted(sweep.iterdir())):
+        test = json.loads((run / "results.json").read_text())["test"]
+        scored = {"majority_exact_match": 0.25 + (number > 2) / 4, "majority_tf_perplexity": 9.0}
+        edit(run, test={**test, **scored}, controls=controls)
+    found = compare(sweep)
+    line = "controls: the most frequent answer: exact_match 0.2500 to 0.5000"
+    assert line in table.notes(found)
+    assert f"{line}, tf_perplexity 9.000" in table.notes(found, complete=True)
+    for complete in (False, True):
+        assert not any("majority" in column.head for column in table.columns(found, complete=complete))
+    asked = compare(sweep, metrics=("exact_match", "majority_exact_match"))
+    assert any(column.head == "majority_exact_match" for column in table.columns(asked))
+    assert "majority_exact_match" in table.comma_separated(found)
+
+
 def test_the_best_of_each_column(sweep: Path) -> None:
     found = compare(sweep)
     dot, additive = found.rows

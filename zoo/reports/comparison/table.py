@@ -15,6 +15,7 @@ from rich.text import Text
 from zoo.reports.columns import Column, interval, spread, written
 from zoo.reports.columns import markdown as markdown_table
 from zoo.reports.comparison.comparison import Comparison, Row
+from zoo.reports.controls import control_metrics, controls_said
 from zoo.reports.names import printable
 from zoo.reports.runs import Run
 from zoo.reports.seeds import SeedDifference, Summary
@@ -144,6 +145,12 @@ def notes(comparison: Comparison, *, complete: bool = False, mark: str = _BEST) 
     if alike and comparison.baseline.scores[comparison.metric].n > 1:
         lines.append(f"no p over {unit}s: every {unit} shows the same difference: {', '.join(alike)}")
     lines += comparison.notes
+    shown = {
+        (comparison.question.split, name): comparison.metrics[name]
+        for name in (comparison.metric, *_others(comparison, complete))
+    }
+    if controls := controls_said([row.group.runs for row in rows], shown):
+        lines.append(f"controls: {'; '.join(controls)}")
     for name in _others(comparison, complete):
         if fewer := ", ".join(filter(None, (_missing(row, name) for row in rows))):
             lines.append(f"{name}: no finite value in {fewer}")
@@ -268,10 +275,14 @@ def difference(comparison: Comparison, row: Row) -> float | None:
 
 
 def _others(comparison: Comparison, complete: bool) -> list[str]:
-    """The metrics that are shown beside the first."""
-    measured = list({name: None for row in comparison.rows for name in row.scores})
+    """The metrics shown beside the first; controls, unless asked for, have a line below the table."""
+    asked = comparison.question.metrics
+    measured = {name: None for row in comparison.rows for name in row.scores}
+    controls = control_metrics([row.group.runs for row in comparison.rows]) - {*asked}
     return [
-        name for name in (measured if complete else comparison.question.metrics) if name != comparison.metric
+        name
+        for name in (measured if complete else asked)
+        if name != comparison.metric and name not in controls
     ]
 
 
