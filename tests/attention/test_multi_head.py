@@ -21,8 +21,10 @@ from zoo.attention import (
     Soft,
     causal_mask,
     combine,
+    multi_head,
     padding_mask,
 )
+from zoo.attention.multi_head import prepare_all
 
 SIZE, HEADS, QUERIES, KEYS = 8, 2, 5, 7
 COMBINATIONS = [(score, selection) for score in SCORES for selection in SELECTIONS]
@@ -69,8 +71,8 @@ def test_one_product_makes_queries_keys_and_values(
     for together in (True, False):
         inputs = leaf(randn(2, KEYS, SIZE, seed=4))
         if not together:
-            monkeypatch.setattr(attention, "_projects_together", lambda _: False)
-        assert attention._projects_together(inputs) == together
+            monkeypatch.setattr(multi_head, "_project_together", lambda *_, **__: False)
+        assert multi_head._project_together([attention], inputs, queries=True) == together
         context = attention.read_itself(inputs, mask, weights=weights).context
         sources = [inputs, *attention.parameters()]
         found.append([context, *torch.autograd.grad(context.sin().sum(), sources)])
@@ -80,11 +82,47 @@ def test_one_product_makes_queries_keys_and_values(
 
 def test_what_is_not_finite_goes_the_way_that_shields() -> None:
     attention, inputs = build(), randn(2, KEYS, SIZE, seed=4)
-    assert attention._projects_together(inputs)
+    assert multi_head._project_together([attention], inputs, queries=True)
     inputs[1, -1] = math.nan
-    assert not attention._projects_together(inputs)
-    context = attention.read_itself(inputs, masks()["padding"], weights=False).context
+    assert not multi_head._project_together([attention], inputs, queries=True)
+    mask = masks()["padding"]
+    context = attention.read_itself(inputs, mask, weights=False).context
     assert context[:, :4].isfinite().all()
+    (memory,) = prepare_all([attention], inputs, mask)
+    assert memory.values[1].isfinite().all()
+
+
+@pytest.mark.parametrize("kind", ["none", "padding"])
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("score", ["scaled_dot", "general", "additive"])
+def test_one_product_makes_the_memories_of_several_attentions(kind: str, bias: bool, score: str) -> None:
+    attentions, mask = [build(score, bias=bias) for _ in range(3)], masks()[kind]
+    for number, attention in enumerate(attentions):
+        nn.init.normal_(attention.W_V.weight, mean=number)
+    query, found = randn(2, QUERIES, SIZE, seed=3), []
+    for together in (True, False):
+        inputs = leaf(randn(2, KEYS, SIZE, seed=4))
+        assert multi_head._project_together(attentions, inputs, queries=False)
+        memories = (
+            prepare_all(attentions, inputs, mask)
+            if together
+            else [attention.prepare(inputs, keep_mask=mask) for attention in attentions]
+        )
+        contexts = [one(query, memory).context for one, memory in zip(attentions, memories, strict=True)]
+        sources = [inputs, *(weight for one in attentions for weight in one.parameters())]
+        found.append(
+            [*contexts, *torch.autograd.grad(sum(context.sin().sum() for context in contexts), sources)]
+        )
+    for actual, expected in zip(*found, strict=True):
+        equal(actual, expected)
+
+
+def test_attentions_of_unequal_sizes_prepare_one_by_one() -> None:
+    attentions, keys = [build(), build(head_value_size=3)], randn(2, KEYS, SIZE, seed=4)
+    assert not multi_head._project_together(attentions, keys, queries=False)
+    assert [memory.values.shape[-1] for memory in prepare_all(attentions, keys)] == [SIZE // HEADS, 3]
+    with pytest.raises(ValueError, match=f"key_size={SIZE}, given keys of size 3"):
+        prepare_all([build()], keys[..., :3])
 
 
 @pytest.mark.parametrize("kind", masks())

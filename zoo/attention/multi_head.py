@@ -1,7 +1,7 @@
 """Multi-head attention: h small attentions side by side, for every score and every selection."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -182,34 +182,16 @@ class MultiHeadAttention(nn.Module):
 
         On a CPU one product makes queries, keys and values.
         """
-        if not self._projects_together(inputs):
+        if not _project_together([self], inputs, queries=True):
             memory = self.prepare(inputs, keep_mask=keep_mask)
             attended: Attended = self(inputs, memory, weights=weights, causal=causal)
             return attended
         keep_mask = checked_mask(keep_mask, inputs)
-        layers = [one for one in (self.W_Q, self.W_K, self.W_V) if one is not None]
-        factor = self.attention.score.key_factor  # of few weights, where it can be, not of all keys
-        factors = (1.0, 1.0 if factor is None else factor, 1.0)
-        weight = torch.cat([one.weight * by for one, by in zip(layers, factors, strict=True)])
-        biases = [one.bias * by for one, by in zip(layers, factors, strict=True) if one.bias is not None]
-        rows = linear(inputs, weight, torch.cat(biases) if biases else None)
-        query, keys, values = split_heads(rows, len(layers), self.heads)
-        keys = self.attention.score.project_keys(keys) if factor is None else keys
+        query, keys, values = _projected([self], inputs, queries=True)
         if keep_mask is not None and keep_mask.ndim > 2:
             keep_mask = keep_mask.unsqueeze(-3)
         memory = Memory(keys, values, keep_mask)
         return self.join(self.read(query, memory, None, weights=weights, causal=causal), None)
-
-    def _projects_together(self, inputs: Tensor) -> bool:
-        """Whether one product can make queries, keys and values of finite inputs, and is faster."""
-        if inputs.device.type != "cpu" or self.rotary is not None or torch.compiler.is_compiling():
-            return False
-        layers = [self.W_Q, self.W_K, self.W_V]
-        plain = unchanged(self, MultiHeadAttention)
-        plain = plain and all(one is not None and unchanged(one, Linear) for one in layers)
-        shapes = {one.weight.shape for one in layers if one is not None}
-        # Without a number that is not finite, what is masked needs no shield: its weights are zero.
-        return plain and len(shapes) == 1 and not transformed() and sums_up(inputs)
 
     def project_query(self, query: Tensor, *, first: int) -> Tensor:
         """The queries of every head, `(*lead, h, Q, d_k)`, at positions from `first` on."""
@@ -276,3 +258,68 @@ class MultiHeadAttention(nn.Module):
             if tensor.shape[-1] != size:
                 raise ValueError(f"{name}_size={size}, given {name}s of size {tensor.shape[-1]}")
         check_values(keys, values)
+
+
+def prepare_all(
+    attentions: Sequence[MultiHeadAttention], keys: Tensor, keep_mask: Tensor | None = None
+) -> list[Memory]:
+    """`prepare` of several attentions to the same keys, as the layers of a decoder have.
+
+    On a CPU one product makes the keys and values of all of them.
+
+    Args:
+        attentions: with keys and values of one size.
+        keys: `(*lead, K, key_size)`.
+        keep_mask: as of `MultiHeadAttention.prepare`.
+    """
+    keys = as_factor(keys)
+    if not _project_together(attentions, keys, queries=False):
+        return [attention.prepare(keys, keep_mask=keep_mask) for attention in attentions]
+    attentions[0]._check(keys, None)
+    keep_mask = checked_mask(keep_mask, keys)
+    if keep_mask is not None and keep_mask.ndim > 2:
+        keep_mask = keep_mask.unsqueeze(-3)
+    heads = _projected(attentions, keys, queries=False)
+    return [Memory(*pair, keep_mask) for pair in zip(heads[::2], heads[1::2], strict=True)]
+
+
+def _project_together(attentions: Sequence[MultiHeadAttention], inputs: Tensor, *, queries: bool) -> bool:
+    """Whether one product can make keys, values and perhaps queries of finite inputs, and is faster."""
+    if inputs.device.type != "cpu" or torch.compiler.is_compiling() or transformed() or not attentions:
+        return False
+    layers = [layer for one in attentions for layer in _projections(one, queries=queries)]
+    plain = all(one.rotary is None and unchanged(one, MultiHeadAttention) for one in attentions)
+    plain = plain and all(layer is not None and unchanged(layer, Linear) for layer in layers)
+    shapes = {layer.weight.shape for layer in layers if layer is not None}
+    one_kind = len(shapes) == len({(one.heads, one.W_V.bias is None) for one in attentions}) == 1
+    # Without a number that is not finite, what is masked needs no shield: its weights are zero.
+    return plain and one_kind and sums_up(inputs)
+
+
+def _projections(attention: MultiHeadAttention, *, queries: bool) -> list[nn.Linear | None]:
+    projections: list[nn.Linear | None] = [attention.W_Q, attention.W_K, attention.W_V]
+    return projections if queries else projections[1:]
+
+
+def _projected(
+    attentions: Sequence[MultiHeadAttention], inputs: Tensor, *, queries: bool
+) -> tuple[Tensor, ...]:
+    """The queries, if asked for, projected keys and values `(*lead, h, N, d)` of each attention in turn."""
+    weights, biases, scores = [], [], []
+    for attention in attentions:
+        score = attention.attention.score
+        factor = score.key_factor  # of few weights, where it can be, not of all keys
+        for layer in _projections(attention, queries=queries):
+            assert layer is not None
+            of_keys = layer is attention.W_K
+            parameters = [layer.weight] if layer.bias is None else [layer.weight, layer.bias]
+            if of_keys and factor is not None:
+                parameters = [one * factor for one in parameters]
+            weights.append(parameters[0])
+            biases += parameters[1:]
+            scores.append(score if of_keys and factor is None else None)
+    rows = linear(inputs, torch.cat(weights), torch.cat(biases) if biases else None)
+    heads = split_heads(rows, len(scores), attentions[0].heads)
+    return tuple(
+        head if score is None else score.project_keys(head) for head, score in zip(heads, scores, strict=True)
+    )

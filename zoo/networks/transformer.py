@@ -15,10 +15,11 @@ import torch
 from torch import Tensor, nn
 
 from zoo.attention import Attended, Memory, MultiHeadAttention, Score, Selection, SelfAttention, Soft
+from zoo.attention.multi_head import prepare_all
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.decoding import Step
-from zoo.kernels import Dropout, Linear, as_factor
+from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.decoded import Decoded, both_sides, sum_over_layers
 from zoo.networks.positions import Positions
@@ -288,9 +289,8 @@ class TransformerDecoder(nn.Module):
     @compilable
     def prepare(self, annotations: Tensor, keep_mask: Tensor | None = None) -> list[Memory]:
         """Projects annotations `(B, K, memory_size)` for each layer; `keep_mask (B, K)` may be read."""
-        mask, annotations = None if keep_mask is None else keep_mask.unsqueeze(-2), as_factor(annotations)
-        layers = (cast(DecoderLayer, layer) for layer in self.layers)
-        return [layer.memory_attention.prepare(annotations, keep_mask=mask) for layer in layers]
+        attentions = [cast(DecoderLayer, layer).memory_attention for layer in self.layers]
+        return prepare_all(attentions, annotations, None if keep_mask is None else keep_mask.unsqueeze(-2))
 
     def init_state(self, like: Tensor, memories: Sequence[Memory] = ()) -> list[LayerState]:
         """The state before the first position, W = 1.
