@@ -3,8 +3,8 @@
 Both sides train the same sizes (an LSTM controller of 100, 128 locations of width 20, a head to read and one
 to write) on sequences of 1 to 20 vectors of 8 bits, with the same optimiser, in float32 on one thread; the
 peer is its own network with its own step of training, without its reports. The figure is sequences per
-second, optimiser included, alone as in `copy_ntm` and four at a time as in `copy_ntm_feed_forward`. Sides
-run in turn, each in its own process; the ratio is taken round by round.
+second of processor time, optimiser included, alone as in `copy_ntm` and four at a time as in
+`copy_ntm_feed_forward`. Sides run in turn, each in its own process; the ratio is taken round by round.
 
     python benchmarks/neural_turing_machine.py --peer FOLDER
 

@@ -24,15 +24,15 @@ def rmsprop(network: nn.Module) -> torch.optim.Optimizer:
 
 
 def measure(network: nn.Module, step: Step, sequences: int, seconds: float) -> None:
-    """Times steps over batches of every length and prints the median sequences per second."""
+    """Prints the median sequences per second of processor time over batches of every length."""
     batches = [torch.randint(2, (sequences, length, BITS)).float() for length in range(1, LONGEST + 1)]
     network.train()
 
     def once() -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         for vectors in batches:
             step(vectors)
-        return len(batches) * sequences / (time.perf_counter() - start)
+        return len(batches) * sequences / (time.process_time() - start)
 
     print_median("sequences_per_second", once, seconds, network)
 

@@ -18,7 +18,7 @@ SHARPEST = 1000.0
 """The largest γ, whose product with the gradient of such a logarithm float32 still holds."""
 TINY = 1e-30
 """Added to weights before their logarithm, whose gradient at 0 is infinite."""
-_SHORTEST = 1e-6
+SHORTEST = 1e-6
 """The shortest vector that has a direction."""
 
 
@@ -182,7 +182,7 @@ def cosine(queries: Tensor, keys: Tensor) -> Tensor:
 def _cosine(queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Cosines, directions of the queries, and the inverse lengths `(B, Q, 1)` and `(B, 1, K)`."""
     of_queries, of_keys = (
-        torch.where(length < _SHORTEST, 0.0, 1 / length.clamp(min=_SHORTEST))
+        torch.where(length < SHORTEST, 0.0, 1 / length.clamp(min=SHORTEST))
         for length in (_length(queries), _length(keys).mT)
     )
     directions = queries * of_queries

@@ -16,10 +16,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from zoo.attention import Cosine, Score, Selected, Selection
+from zoo.attention import ContentAndLocation, Cosine, Score, Selected, Selection
+from zoo.attention.projection import Projection
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear, RepeatedLinear
+from zoo.kernels.controller_layers import ControllerLayer
 from zoo.kernels.memory_heads import cosine, lstm_cell, written
+from zoo.kernels.memory_machine import Heads, machine_runs, run_machine
 from zoo.kernels.unchanged import unchanged
 from zoo.networks.checks import check_sizes
 from zoo.networks.seq2seq import AttentionParts
@@ -67,6 +70,10 @@ class FeedForwardController(Controller):
 
         return step, ()
 
+    def layers(self) -> list[ControllerLayer]:
+        """The weights of its steps."""
+        return [ControllerLayer(self.W.weight, self.W.bias, None)]
+
 
 class LSTMController(Controller):
     """LSTM layers (section 3.4), whose first state is learned."""
@@ -81,11 +88,7 @@ class LSTMController(Controller):
 
     def begin(self, batch: int) -> tuple[Step, ControllerState]:
         """See `Controller`."""
-        layers: list[tuple[RepeatedLinear, Tensor]] = []
-        for cell in self.cells:
-            assert isinstance(cell, nn.LSTMCell)
-            weight = RepeatedLinear(torch.cat([cell.weight_ih, cell.weight_hh], -1))
-            layers.append((weight, cell.bias_ih + cell.bias_hh))
+        layers = [(RepeatedLinear(layer.weight), layer.bias) for layer in self.layers()]
 
         def step(inputs: Tensor, state: ControllerState) -> tuple[Tensor, ControllerState]:
             states = []
@@ -95,6 +98,15 @@ class LSTMController(Controller):
             return inputs, tuple(states)
 
         return step, tuple((hidden.expand(batch, -1), cell.expand(batch, -1)) for hidden, cell in self.start)
+
+    def layers(self) -> list[ControllerLayer]:
+        """The weights of its steps."""
+        layers = []
+        for cell, start in zip(self.cells, self.start, strict=True):
+            assert isinstance(cell, nn.LSTMCell)
+            weight = torch.cat([cell.weight_ih, cell.weight_hh], -1)
+            layers.append(ControllerLayer(weight, cell.bias_ih + cell.bias_hh, start))
+        return layers
 
 
 class NeuralTuringMachine(nn.Module):
@@ -164,6 +176,8 @@ class NeuralTuringMachine(nn.Module):
 
     def forward(self, inputs: Tensor) -> Answer:
         """Reads `inputs (B, T, C)` step by step; the answer to a step depends on no later one."""
+        if (found := self._at_once(inputs)) is not None:
+            return self._answer(*found)
         batch = len(inputs)
         memory = inputs.new_full((batch, self.locations, self.width), self.first_memory)
         last = self._first_focus(memory)
@@ -181,8 +195,56 @@ class NeuralTuringMachine(nn.Module):
             outputs.append(hidden)
             readings.append(reads)
             trace.append(weights)
-        logits = self.output(torch.cat([torch.stack(outputs, 1), torch.stack(readings, 1)], -1))
-        return Answer(logits, Trace(*torch.stack(trace, 1).split([self.read_heads, self.write_heads], 2)))
+        states = torch.cat([torch.stack(outputs, 1), torch.stack(readings, 1)], -1)
+        return self._answer(states, torch.stack(trace, 1))
+
+    def _answer(self, states: Tensor, weights: Tensor) -> Answer:
+        """From outputs and reads `(B, T, D + R M)` and the weights `(B, T, H, N)`."""
+        return Answer(self.output(states), Trace(*weights.split([self.read_heads, self.write_heads], 2)))
+
+    def _at_once(self, inputs: Tensor) -> tuple[Tensor, Tensor] | None:
+        """What the steps of `forward` find, in less time; None where some part is not the paper's."""
+        attention, controller, width = self.attention, self.controller, self.width
+        score, selection = attention.score, attention.selection
+        if not (
+            machine_runs(inputs, self.emit.weight)
+            and type(self).address is NeuralTuringMachine.address
+            and isinstance(controller, LSTMController | FeedForwardController)
+            and type(controller) in (LSTMController, FeedForwardController)
+            and isinstance(score, Cosine)
+            and unchanged(score, Cosine)
+            and score.w is not None
+            and unchanged(score.w, Projection)
+            and isinstance(selection, ContentAndLocation)
+            and unchanged(selection, ContentAndLocation)
+            and unchanged(selection.W, Projection)
+            and selection.farthest_shift < self.locations
+        ):
+            return None
+        assert selection.W.bias is not None
+        assert self.first_weights is not None
+        # One matrix, whose last column is a bias, for what the controller emits and what score and selection
+        # compute of it.
+        emit = torch.cat([self.emit.weight, self.emit.bias.unsqueeze(-1)], -1)
+        *addresses, erase, add = emit[: sum(self.emitted) * width].split([n * width for n in self.emitted])
+        keys, focus = (part.unflatten(0, (-1, width)) for part in addresses)
+        strengths = emit[sum(self.emitted) * width :].unsqueeze(1)
+        factors = score.w.weight @ keys + _last_column(score.b, emit)
+        settings = selection.W.weight @ focus + _last_column(selection.W.bias, emit)
+        rows = torch.cat([keys, settings[:, :2], strengths, factors, settings[:, 2:].flip(1)], 1)
+        emit = torch.cat([rows.flatten(0, 1), erase, add])
+        heads = Heads(
+            reading=self.read_heads,
+            writing=self.write_heads,
+            locations=self.locations,
+            width=width,
+            shifts=2 * selection.farthest_shift + 1,
+            first_memory=self.first_memory,
+        )
+        first = self.first_weights.softmax(-1)
+        return run_machine(
+            heads, inputs, self.first_reads, first, (emit[:, :-1], emit[:, -1]), controller.layers()
+        )
 
     def _parts(self, emitted: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         """Keys and foci `(B, H, M)`, β `(B, H, 1)`, erase vectors in (0, 1) and add vectors `(B, W, M)`."""
@@ -218,3 +280,7 @@ class NeuralTuringMachine(nn.Module):
             scores = strengths * score(keys, score.project_keys(memory))
         selected: Selected = self.attention.selection(scores, focus, None, last)
         return selected.weights, selected.state
+
+
+def _last_column(bias: Tensor, like: Tensor) -> Tensor:
+    return functional.pad(bias.unsqueeze(-1), (like.shape[-1] - 1, 0))
