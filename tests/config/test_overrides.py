@@ -88,8 +88,8 @@ def test_what_is_said(override: str, message: str) -> None:
 
 
 def test_what_a_refused_choice_would_have_brought_is_no_second_problem() -> None:
-    problems = said("experiment=reverse", "model=transformer", "model/size=tiny")
-    assert problems.startswith("  - model=transformer: experiment/reverse chooses model/decoder=")
+    problems = said("experiment=reverse", "model=gpt", "model/size=gpt_tiny")
+    assert problems.startswith("  - model=gpt: experiment/reverse chooses model/decoder=")
     assert len(problems.splitlines()) == 1
 
 

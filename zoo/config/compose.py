@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.aliases import growing
 from zoo.config.alternatives import is_either, parted
+from zoo.config.borrowed import composed_for
 from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
 from zoo.config.search import STUDY, read_search
 from zoo.config.sweep_rules import no_settings
@@ -119,7 +120,7 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
             if problems := mistaken(chosen):
                 raise ConfigError(problems)
             try:
-                composed = _composed(chosen)
+                composed = composed_for(chosen, _composed)
             except ERRORS as error:
                 raise ConfigError(list(explained(chosen, _composed, error))) from error
             if not isinstance(composed.sweep, DictConfig):
@@ -164,7 +165,7 @@ def label(composed: DictConfig, choices: Mapping[str, Any], typed: Sequence[str]
         reads = uses_attention(OmegaConf.to_container(composed.model))
         groups = ["data", "model", "model/decoder", *(["attention", "selection"] if reads else []), "policy"]
         parts = [str(choices[group]) for group in groups if choices.get(group)]
-        said = [] if composed.experiment else groups
+        said = [] if composed.experiment else [*groups, "experiment"]
         words = [text for text in typed if key_of(text) not in said]
         composed.name = named_by(composed.experiment or "-".join(parts), words)
 
