@@ -123,6 +123,10 @@ def test_a_backward_pass_can_be_repeated() -> None:
 def test_vectors_without_direction_have_no_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     network = build(CONTROLLERS["lstm"])
     network.first_memory = 1e-8
+    with torch.no_grad():  # keys of length 0
+        keys = network.emitted[0] * network.width
+        network.emit.weight[:keys] = 0.0
+        network.emit.bias[:keys] = 0.0
     inputs = randn(2, 3, CHANNELS).float()
     at_once = found(network, inputs)
     assert all(one.isfinite().all() for one in at_once)
