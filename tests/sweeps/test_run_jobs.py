@@ -214,8 +214,12 @@ class TestInterruption:
     ) -> None:
         sweep = make_sweep("wait", "wait", "wait", "wait", parallel=2)
         before = signal.getsignal(signal.SIGINT)  # ignored, when a shell started the tests in the background
-        interrupt(sweep, number)
-        assert run_jobs(fake_script, sweep, sweep.jobs) == code
+        hung_up = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # ignored, when nohup started the tests
+        try:
+            interrupt(sweep, number)
+            assert run_jobs(fake_script, sweep, sweep.jobs) == code
+        finally:
+            signal.signal(signal.SIGHUP, hung_up)
         assert states(sweep) == [State.PREEMPTED] * 2 + [State.QUEUED] * 2
         assert signal.getsignal(signal.SIGINT) is before
 
