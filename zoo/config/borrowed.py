@@ -3,7 +3,7 @@
 import inspect
 import logging
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from omegaconf import DictConfig
@@ -29,21 +29,31 @@ def composed_for(overrides: Sequence[str], compose: Callable[[Sequence[str]], Di
         Exception: one of `ERRORS`, of what was typed.
     """
     typed = {key_of(text): text for text in overrides}
-    recipe, model = typed.get("experiment", ""), typed.get("model", "")
-    borrowed = _parts(recipe.partition("=")[2], overrides) if model else []
+    may_borrow = "experiment" in typed and "model" in typed
     try:
         composed = compose(overrides)
     except ERRORS:
-        if not borrowed:
+        found = _borrowed(typed, overrides, compose) if may_borrow else None
+        if found is None:
             raise
-    else:
-        if not borrowed or _takes_all(composed.model):
-            return composed
+        return found
+    if may_borrow and not _takes_all(composed.model):
+        return _borrowed(typed, overrides, compose) or composed
+    return composed
+
+
+def _borrowed(
+    typed: Mapping[str, str], overrides: Sequence[str], compose: Callable[[Sequence[str]], DictConfig]
+) -> DictConfig | None:
+    """What was typed, with the parts of the recipe in its place; None where these do not fit either."""
+    parts = _parts(typed["experiment"].partition("=")[2], overrides)
+    if not parts:
+        return None
     try:
-        found = compose(borrowed)
+        found = compose(parts)
     except ERRORS:
-        return compose(overrides)  # its mistakes are those of what was typed
-    _tell(recipe, model)
+        return None
+    _tell(typed["experiment"], typed["model"])
     return found
 
 

@@ -1,6 +1,5 @@
 """A configuration, and what it describes, for Python: `zoo.compose` and `zoo.build`."""
 
-from pathlib import Path
 from typing import NamedTuple
 
 from lightning.pytorch import LightningDataModule, LightningModule
@@ -9,7 +8,7 @@ from zoo.config import resolvers
 from zoo.config.check import check
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
-from zoo.core.checkout import find_checkout, import_from_checkout, require_checkout
+from zoo.core.checkout import import_from_checkout, package_checkout, require_checkout
 from zoo.runs.frozen import Config
 
 
@@ -31,7 +30,7 @@ def compose(*overrides: str) -> Config:
             raise TypeError(f"overrides are strings, such as 'seed=2', 'data=dates'; got {override!r}")
     resolvers.register()
     import_from_checkout()
-    checkout = find_checkout(Path(__file__).parents[2]) or require_checkout()
+    checkout = package_checkout() or require_checkout()
     config = compose_jobs(checkout / "conf", overrides, multirun=False)[0].config
     check(config)
     return config

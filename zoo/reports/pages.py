@@ -24,6 +24,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -126,23 +127,28 @@ def _beside(published: Sequence[Run], sources: str, project: Path) -> str:
     return beside(published, [anchor for anchor in anchors if anchor.source.startswith(wanted)])
 
 
+def _kept(project: Path, file: str) -> Any:
+    """What a JSON file below results/ holds; None where it is not there."""
+    path = project / "results" / file
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
 def _faults(project: Path) -> str:
-    path = project / "results" / "faults.json"
-    return fault_table(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else ""
+    faults = _kept(project, "faults.json")
+    return "" if faults is None else fault_table(faults)
 
 
 def _speed(project: Path, name: str) -> str:
-    file = f"results/benchmarks/{name}.json"
-    path = project / file
-    return speed_tables(json.loads(path.read_text(encoding="utf-8")), file) if path.exists() else ""
+    file = f"benchmarks/{name}.json"
+    figures = _kept(project, file)
+    return "" if figures is None else speed_tables(figures, f"results/{file}")
 
 
 def _cost(project: Path, picture: Path, page: Path) -> str:
     """Picture and tables of what layers cost; writes the picture."""
-    path = project / "results" / "benchmarks" / "cost_of_layers.json"
-    if not path.exists():
+    figures = _kept(project, "benchmarks/cost_of_layers.json")
+    if figures is None:
         return ""
-    figures = json.loads(path.read_text(encoding="utf-8"))
     write_bytes(picture, png(drawn_costs(figures)))
     shown = os.path.relpath(picture, page.parent)
     return f"\n![Time over positions, and crossing points over features]({shown})\n{cost_tables(figures)}"

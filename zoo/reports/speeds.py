@@ -6,7 +6,7 @@ from typing import Any
 
 _RATE = "_per_second"
 _QUIET = 0.12
-"""Cores that other processes may use unmentioned; rounds above it count only where all are."""
+"""Cores that other processes may use unmentioned: `QUIET` of `benchmarks/side_by_side.py`."""
 
 
 def speed_tables(figures: Mapping[str, Any], file: str) -> str:
@@ -33,23 +33,22 @@ def _rows(sides: Mapping[str, Any]) -> list[str]:
     lines = [f"| | {unit}/s | {first} / this row | most memory |", "| --- | --- | --- | --- |"]
     for name, side in sides.items():
         ratio = "" if name == first else _ratio(side)
-        lines.append(f"| {name} | {_median(side, unit + _RATE)} | {ratio} | {_memory(side)} |")
+        lines.append(f"| {name} | {_median(side, unit)} | {ratio} | {_memory(side)} |")
     return lines
 
 
 def _pairs(groups: Mapping[str, Any]) -> list[str]:
-    one = next(iter(next(iter(groups.values()))))
-    unit = _unit(next(iter(groups.values()))[one])
+    one, first = next(iter(next(iter(groups.values())).items()))
+    unit = _unit(first)
     lines = [
         f"| | {one}, {unit}/s | beside | {unit}/s | faster by | most memory of each |",
         "| --- | --- | --- | --- | --- | --- |",
     ]
     for name, sides in groups.items():
-        mine, (other, theirs) = sides[one], list(sides.items())[1]
-        speeds = [_median(side, unit + _RATE) for side in (mine, theirs)]
+        (_, mine), (other, theirs) = sides.items()
         memory = ", ".join(filter(None, map(_memory, (mine, theirs))))
-        cells = [name.replace("_", " "), speeds[0], other, speeds[1], _ratio(theirs), memory]
-        lines.append(f"| {' | '.join(cells)} |")
+        cells = [name.replace("_", " "), _median(mine, unit), other, _median(theirs, unit)]
+        lines.append(f"| {' | '.join(cells)} | {_ratio(theirs)} | {memory} |")
     return lines
 
 
@@ -60,12 +59,12 @@ def _unit(side: Mapping[str, Any]) -> str:
 
 def _counted(side: Mapping[str, Any], key: str) -> list[float]:
     """The figures of the counted rounds."""
-    values: list[float] = side.get(key, [])
-    return [values[number - 1] for number in side.get("counted_rounds", range(1, len(values) + 1)) if values]
+    values: list[float] = side[key]
+    return [values[number - 1] for number in side.get("counted_rounds", range(1, len(values) + 1))]
 
 
-def _median(side: Mapping[str, Any], key: str) -> str:
-    value = statistics.median(_counted(side, key))
+def _median(side: Mapping[str, Any], unit: str) -> str:
+    value = statistics.median(_counted(side, unit + _RATE))
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
@@ -87,7 +86,8 @@ def _conditions(machine: Mapping[str, Any] | None, sides: list[Any], file: str) 
     told = [f"{max(rounds)} round{'s' if max(rounds) > 1 else ''}"]
     if min(counted) < max(rounds):
         told[0] += f", of which at least {min(counted)} had a quiet machine and count"
-    if (others := max(max(_counted(side, "other_cores"), default=0.0) for side in sides)) > _QUIET:
+    busy = (max(_counted(side, "other_cores")) for side in sides if "other_cores" in side)
+    if (others := max(busy, default=0.0)) > _QUIET:
         told.append(f"other processes used up to {others:.1f} cores")
     if machine:
         threads = machine["threads"]
