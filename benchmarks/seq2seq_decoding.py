@@ -54,7 +54,7 @@ def main(
 def our_sides(driver: str, sentences: Path, seconds: float, size: str = "") -> dict[str, Side]:
     """The zoo in both precisions, in batches and not, in one process and two."""
     return {
-        name: _side(sys.executable, driver, sentences, {**changes, "seconds": seconds}, size, True)
+        name: side(sys.executable, driver, sentences, {**changes, "seconds": seconds}, size, True)
         for name, changes in OURS.items()
     }
 
@@ -65,15 +65,16 @@ def peer_sides(
     """A peer as it is shipped, with our allocator setting, and in our precision too."""
     mixed = {"seconds": seconds, "mixed": True}
     return {
-        name: _side(python, driver, sentences, {"seconds": seconds}, size, False),
-        f"{name}, kept memory": _side(python, driver, sentences, {"seconds": seconds}, size, True),
-        f"{name} in bf16-mixed, kept memory": _side(python, driver, sentences, mixed, size, True),
+        name: side(python, driver, sentences, {"seconds": seconds}, size, False),
+        f"{name}, kept memory": side(python, driver, sentences, {"seconds": seconds}, size, True),
+        f"{name} in bf16-mixed, kept memory": side(python, driver, sentences, mixed, size, True),
     }
 
 
-def _side(
+def side(
     python: str, driver: str, sentences: Path, changes: dict[str, object], size: str, keep_memory: bool
 ) -> Side:
+    """One row: a driver with `OPTIONS`, changed, of the network in that size."""
     arguments = [str(sentences), json.dumps({**OPTIONS, **changes})]
     return Side(python, driver, [*arguments, size] if size else arguments, keep_memory)
 

@@ -1,28 +1,32 @@
-"""Beam search of the Transformer beside Hugging Face's `generate`, on identical sentences in one run.
+"""Beam search of the Transformer beside CTranslate2 and Hugging Face's `generate`, in one run.
 
 The networks of `transformer_training.py`, untrained, in its two sizes. Sentences, batches and beam are those
 of `seq2seq_decoding.py`: the 1,000 of Multi30k test_2016_flickr, sorted by length, 64 at a time unless a row
 says otherwise, beam 5, every output forced to 20 tokens. The figure is sentences per second, from ids to ids.
 Sides run in turn, each in its own process with 2 threads; the ratio is taken round by round.
 
-    python benchmarks/transformer_decoding.py --size a --marian PYTHON
+    python benchmarks/transformer_decoding.py --size a --marian PYTHON --ctranslate2 PYTHON
 
-where PYTHON is the interpreter of an environment with Hugging Face transformers. The peer runs as it is
-shipped, with the allocator setting that `train.py` chooses for itself, and under bfloat16 autocast with it.
+where PYTHON is the interpreter of an environment with Hugging Face transformers, and with ctranslate2. Marian
+runs as it is shipped, with the allocator setting that `train.py` chooses for itself, and under bfloat16
+autocast with it; CTranslate2 as it is shipped, in float32 and int8, with one worker of 2 threads and 2
+of one.
 """
 
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from seq2seq_decoding import our_sides, peer_sides, write_sentences
+from seq2seq_decoding import our_sides, peer_sides, side, write_sentences
 from side_by_side import DataDir, Output, Rounds, compare, save
 
 
 def main(
     size: Annotated[str, typer.Option(help="a or b")] = "a",
     marian: Annotated[str, typer.Option(help="the Python of an environment with transformers")] = "",
+    ctranslate2: Annotated[str, typer.Option(help="the Python of an environment with both packages")] = "",
     data_dir: DataDir = Path("."),
     rounds: Rounds = 3,
     seconds: Annotated[float, typer.Option(help="least time of one measurement")] = 5.0,
@@ -36,7 +40,19 @@ def main(
         sides = our_sides("zoo_transformer_decoding.py", sentences, seconds, size)
         if marian:
             sides |= peer_sides("Marian", marian, "marian_decoding.py", sentences, seconds, size)
-        sides = {name: side for name, side in sides.items() if only in name}
+        if ctranslate2:
+            for precision, workers in product(("float32", "int8"), (1, 2)):
+                changes = {"compute_type": precision, "processes": workers, "threads": 2 // workers}
+                name = f"CTranslate2 in {precision}, {workers} x {2 // workers} threads"
+                sides[name] = side(
+                    ctranslate2,
+                    "ctranslate2_decoding.py",
+                    sentences,
+                    {**changes, "seconds": seconds},
+                    size,
+                    False,
+                )
+        sides = {name: one for name, one in sides.items() if only in name}
         save(compare(sides, "sentences_per_second", rounds), output)
 
 

@@ -38,29 +38,44 @@ def measure(build: Build) -> None:
     prepared = (build, content["vocabulary"], options["threads"], options["mixed"])
     if options["processes"] == 1:
         _prepare(*prepared)
-        rates = _rates(lambda part: [*map(_translate, part)], batches, options["seconds"])
+        measured = rates(lambda part: [*map(_translate, part)], batches, _sentences, options["seconds"])
         memory = {"peak_memory_mib": peak_memory()}
     else:
         # Not forked: OpenMP's threads do not survive that.
         with multiprocessing.get_context("spawn").Pool(options["processes"], _prepare, prepared) as pool:
-            rates = _rates(lambda part: pool.map(_translate, part, chunksize=1), batches, options["seconds"])
+            measured = rates(
+                lambda part: pool.map(_translate, part, chunksize=1), batches, _sentences, options["seconds"]
+            )
             pool.close()
             pool.join()  # what they used is known only once they have ended
         memory = {}
-    figures = {"sentences_per_second": statistics.median(rates), "repeats": len(rates)}
+    figures = {"sentences_per_second": statistics.median(measured), "repeats": len(measured)}
     print(json.dumps(figures | memory))
 
 
-def _rates(translate: Callable[[list[Batch]], Any], batches: list[Batch], seconds: float) -> list[float]:
-    """Sentences per second of each repeat, after a first that is not timed over a quarter of the batches."""
-    translate(batches[::4])
-    rates: list[float] = []
+def rates(
+    translate: Callable[[list[Any]], Any], parts: list[Any], count: Callable[[list[Any]], int], seconds: float
+) -> list[float]:
+    """Sentences per second of each repeat, after a first that is not timed over a quarter of them.
+
+    Args:
+        translate: does some of the work.
+        parts: all of it, batches or sentences.
+        count: how many sentences those are.
+        seconds: least time of all repeats.
+    """
+    translate(parts[::4])
+    measured: list[float] = []
     end = time.perf_counter() + seconds
-    while time.perf_counter() < end or not rates:
+    while time.perf_counter() < end or not measured:
         start = time.perf_counter()
-        translate(batches)
-        rates.append(sum(len(lengths) for _, lengths in batches) / (time.perf_counter() - start))
-    return rates
+        translate(parts)
+        measured.append(count(parts) / (time.perf_counter() - start))
+    return measured
+
+
+def _sentences(batches: list[Batch]) -> int:
+    return sum(len(lengths) for _, lengths in batches)
 
 
 def _prepare(build: Build, vocabulary: int, threads: int, mixed: bool) -> None:

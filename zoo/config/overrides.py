@@ -139,7 +139,7 @@ def options_of(group: str, searchpath: Sequence[str] = ()) -> list[str]:
     if not group or group.split("/")[0] == "hydra":
         return []
     loader = GlobalHydra.instance().config_loader()
-    options = loader.get_group_options(group, config_name="train", overrides=list(searchpath))
+    options = loader.get_group_options(group, overrides=list(searchpath))
     return sorted(name for name in options if not _is_for_wandb(group, name))
 
 
