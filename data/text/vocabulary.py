@@ -226,6 +226,11 @@ class Words(Vocabulary):
 class Tokens(Words):
     """What stands between blanks, for texts that others have cut: "do n't", or quotes as `` and ''."""
 
+    def train(self, texts: Iterable[str]) -> str:
+        """See `Vocabulary`; the word `<unk>` of published files is no word beside the token `<unk>`."""
+        special = re.compile("|".join(map(re.escape, self._special_tokens)), re.IGNORECASE)
+        return super().train(special.sub(" ", text) for text in texts)
+
     def _cut(self, tokenizer: Tokenizer) -> None:
         tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
 

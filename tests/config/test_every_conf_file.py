@@ -124,7 +124,8 @@ NEEDS |= {
     for name in names
 }
 NEEDS |= {f"model/size/bert_{name}": ["model=bert"] for name in ("tiny", "mini", "small", "medium", "base")}
-NEEDS |= {name: ["model=bert"] for name in ("model/positions/bert", "data/imdb_masked", "data/stdlib_masked")}
+MASKED = ("data/imdb_masked", "data/stdlib_masked", "data/wikitext2_masked")
+NEEDS |= {name: ["model=bert"] for name in ("model/positions/bert", *MASKED)}
 NEEDS["task/masked_language_modelling"] = ["model=bert"]
 NEEDS["scheduler/linear"] = ["trainer.max_steps=1000"]
 NEEDS["data/tokenizer/of_run"] = ["model=bert_classifier", "data=sst2", "data.tokenizer.run={run}"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar
 
 from data.core.paths import did_you_mean
-from data.text.columns import Column, Text
+from data.text.columns import Column, Sentences, Text
 from data.text.corpus import Corpus
 from data.text.labelled.document_sets import IMDB
 from data.text.labelled.holding_out import require_share, with_held_out
@@ -120,6 +120,33 @@ class WikiText2(_Published):
 
 _ARTICLE = re.compile(r"(?<=\n)(?= \n = [^=\n][^\n]* = \n \n)")
 """Where an article begins: a blank line, its heading between single `=`, and another blank line."""
+
+
+@dataclass(kw_only=True)
+class WikiText2Paragraphs(WikiText2):
+    """WikiText-2 with each paragraph of two sentences or more as a document; see `WikiText2`.
+
+    A sentence ends at a full stop between blanks, which is not kept, as in "Dive into Deep Learning" (Zhang
+    et al. 2023, section 15.9).
+    """
+
+    name: str = field(default="wikitext2_paragraphs", init=False)
+
+    @property
+    def columns(self) -> dict[str, Column]:
+        """The sentences."""
+        return {"text": Sentences(self.language)}
+
+    def load(self) -> dict[str, list[tuple[list[str]]]]:  # type: ignore[override]  # sentences for texts
+        """See `Corpus`."""
+        return {
+            split: [
+                (sentences,)
+                for line in _whole(path).splitlines()
+                if len(sentences := line.strip().split(" . ")) > 1
+            ]
+            for split, path in zip(("train", "val", "test"), self._paths(), strict=True)
+        }
 
 
 @dataclass(kw_only=True)

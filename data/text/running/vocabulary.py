@@ -1,6 +1,5 @@
 """Vocabularies of running text, which keep its line breaks."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
@@ -50,10 +49,6 @@ class WordsAndLines(Tokens):
     """What stands between blanks, and a word `<eos>` at the end of each line, as published figures count."""
 
     special: tuple[str, ...] = ("pad", "unk")
-
-    def train(self, texts: Iterable[str]) -> str:
-        """See `Vocabulary`; the word `<unk>` of published files is no word beside the token `<unk>`."""
-        return super().train(text.replace(_UNK, " ") for text in texts)
 
     def _normalizer(self) -> normalizers.Normalizer:
         return normalizers.Replace("\n", f" {LINE_END} ")

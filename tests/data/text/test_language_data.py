@@ -20,6 +20,7 @@ from data.text.running.corpora import (
     Shakespeare,
     StandardLibrary,
     WikiText2,
+    WikiText2Paragraphs,
 )
 from data.text.running.vocabulary import ByteBpe, EveryCharacter, WordsAndLines
 from data.text.running.windows import Plan, Stream
@@ -224,6 +225,16 @@ def test_the_standard_library_is_here() -> None:
     splits = StandardLibrary().load()
     assert all("import" in text for rows in splits.values() for (text,) in rows if len(text) > 5000)
     assert len(splits["train"]) > 60
+
+
+def test_a_paragraph_of_wikitext_is_a_document_of_sentences(tmp_path: Path) -> None:
+    (tmp_path / "wikitext2").mkdir()
+    for split in ("train", "valid", "test"):
+        text = f" \n = A heading = \n \n One {split} . Two , too . Three . \n Only one . \n Four . Five \n"
+        (tmp_path / "wikitext2" / f"wiki.{split}.tokens").write_text(text)
+    splits = WikiText2Paragraphs(data_dir=tmp_path).load()
+    assert splits["val"] == [(["One valid", "Two , too", "Three ."],), (["Four", "Five"],)]
+    assert [len(rows) for rows in splits.values()] == [2, 2, 2]
 
 
 @pytest.mark.real_data

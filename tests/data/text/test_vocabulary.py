@@ -128,6 +128,16 @@ def test_tokens_stand_between_blanks() -> None:
     assert codec.decode(codec.encode([text])[0]) == text
 
 
+@pytest.mark.parametrize("lowercase", [True, False])
+def test_a_word_that_looks_like_a_special_token_is_none(lowercase: bool) -> None:
+    """The published files of WikiText have `<unk>` where a rare word stood."""
+    (tokenizer,) = Tokens(special=("pad", "unk"), lowercase=lowercase).build(["a <unk> b", "<UNK> a <pad>"])
+    spec = text_spec(tokenizer)
+    assert spec.size == 4
+    ids = TextCodec(spec).encode(["a <unk> b"])[0]
+    assert [int(one) for one in ids][1] == spec.unk
+
+
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
