@@ -4,6 +4,7 @@ import logging
 import os
 import sys
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -16,6 +17,22 @@ from zoo.config.compose import compose_jobs
 from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[1] / "conf"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of a test that says `sampled(count)` every k-th case is quick, k being odd; the others are slow."""
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("sampled") and not item.get_closest_marker("slow"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for several in cases.values():
+        marker = several[0].get_closest_marker("sampled")
+        assert marker is not None
+        step = -(-len(several) // marker.args[0]) | 1  # odd: parameters of two or four values all take turns
+        for number, item in enumerate(several):
+            if number % step:
+                item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -179,6 +179,7 @@ def test_tensorboard(runs: Path, became: list[str], monkeypatch: pytest.MonkeyPa
     assert "pip install 'attention-zoo[tensorboard]'" in _said(_zoo(runs, "--tensorboard"))
 
 
+@pytest.mark.slow
 def test_leet_reads_what_it_is_given(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its form that needs no terminal, on the folder of two finished runs."""
     from zoo.loggers.wandb import WandbLogger

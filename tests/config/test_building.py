@@ -41,6 +41,7 @@ def test_mistakes_are_named() -> None:
         zoo.compose(["seed=2"])  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_a_checkout_whose_zoo_alone_is_installed_composes_in_any_folder(tmp_path: Path) -> None:
     (tmp_path / "installed").mkdir()
     (tmp_path / "installed" / "zoo").symlink_to(PROJECT / "zoo")

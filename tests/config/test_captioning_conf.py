@@ -36,6 +36,7 @@ def composed(line: str, values: dict[str, Any]) -> Config:
     return config
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize(
     ("line", "values"),
     [

@@ -43,6 +43,7 @@ def test_everything_mistyped_is_said_at_once() -> None:
     assert [said[: len(start)] for said, start in zip(text.splitlines(), expected, strict=True)] == expected
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("order", [1, -1])
 def test_a_choice_is_not_at_fault_for_a_value_it_has_no_place_for(order: int) -> None:
     resolvers.register()
@@ -343,6 +344,7 @@ def test_unknown_words_are_replaced_by_attention_alone(configure: Callable[..., 
     )
 
 
+@pytest.mark.sampled(50)
 @pytest.mark.parametrize(("values", "message"), GOLDEN, ids=[" ".join(values) for values, _ in GOLDEN])
 def test_what_is_said(config: Config, values: dict[str, object], message: str) -> None:
     text = said(lambda: check(spoil(config, **values)))
@@ -378,6 +380,7 @@ def test_asking_for_what_is_not_read(configure: Callable[..., Config]) -> None:
     assert "selection" not in text
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("line", "message"),
     [
@@ -448,6 +451,7 @@ def test_the_direction_follows_from_the_metric(
 TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch"
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("line", "message"),
     [

@@ -9,6 +9,7 @@ from zoo.config.instantiate import instantiate
 from zoo.runs.frozen import Config
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("name", ["imdb", "polarity", "newsgroups20"])
 def test_flat_controls_have_the_parameters_of_hierarchical_ones(
     configure: Callable[..., Config], name: str

@@ -47,6 +47,7 @@ def test_data_and_machine(configure: Configure, tmp_path: Path, monkeypatch: pyt
     assert (changed["trainer"]["strategy"], changed["trainer"]["precision"]) == ("ddp", "64-true")
 
 
+@pytest.mark.sampled(10)
 @pytest.mark.parametrize(
     ("override", "said"),
     [

@@ -1,6 +1,7 @@
 """Every file under conf/ is composed, checked and built, and every mechanism fits into every model."""
 
 import copy
+import inspect
 from collections.abc import Callable, Iterator
 from itertools import pairwise, product
 from pathlib import Path
@@ -8,12 +9,14 @@ from typing import Any
 
 import pytest
 import torch
+import yaml
 from small_config import small
 from small_run import save_run
 
 from data.text.wordpiece import WordPiece
 from zoo.attention import Location
 from zoo.config import resolvers
+from zoo.config.allowed import locate
 from zoo.config.check import check, placeholder
 from zoo.config.compose import compose_jobs
 from zoo.config.instantiate import instantiate
@@ -166,6 +169,35 @@ def test_conf_holds_nothing_but_configurations() -> None:
     assert {path.suffix for path in CONF.rglob("*") if path.is_file()} == {".yaml"}
 
 
+@pytest.mark.parametrize("choice", CHOICES, ids=str)
+def test_names_what_exists(choice: Path) -> None:
+    """Classes take what a file gives them, and files that it brings along are there; it is not composed."""
+    if choice.as_posix() in EXTRAS:
+        pytest.importorskip(EXTRAS[choice.as_posix()])
+    content = yaml.safe_load((CONF / choice).with_suffix(".yaml").read_text(encoding="utf-8")) or {}
+    parts = content.pop("defaults", [])
+    for node in made(content) if choice.parts[0] != "hydra" else ():  # whose plugins are Hydra's to build
+        kind = locate(node["_target_"])
+        taken = inspect.signature(kind).parameters
+        if not any(one.kind is one.VAR_KEYWORD for one in taken.values()):
+            assert {key for key in node if not key.startswith("_")} <= taken.keys(), node["_target_"]
+    for part in parts:
+        for group, names in part.items() if isinstance(part, dict) else [("", part)]:
+            group = group.removeprefix("override ").removeprefix("optional ").partition("@")[0]
+            for name in names if isinstance(names, list) else [names]:
+                if name not in (None, "_self_") and "hydra/" not in group and "$" not in str(name):
+                    folder = CONF if group.startswith("/") else CONF / choice.parent
+                    assert (folder / group.strip("/") / f"{name}.yaml").exists(), part
+
+
+def made(node: Any) -> Iterator[dict[str, Any]]:
+    """Every part of a file that says which class it is."""
+    for part in node.values() if isinstance(node, dict) else node if isinstance(node, list) else ():
+        yield from made(part)
+    if isinstance(node, dict) and "$" not in str(node.get("_target_", "$")):
+        yield node
+
+
 @pytest.fixture(scope="module")
 def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small run of `model=bert`, untrained."""
@@ -176,6 +208,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_run(tmp_path_factory.mktemp("pretrained"), dict(settings), spec, 1.0)
 
 
+@pytest.mark.sampled(60)
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_composes_checks_and_builds(choice: Path, tmp_path: Path, pretrained: Path) -> None:
     resolvers.register()
@@ -327,6 +360,7 @@ def attentions(node: Any) -> Iterator[dict[str, Any]]:
             yield from attentions(value)
 
 
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize(
     ("decoder", "attention", "selection"),
     # Quick are those with one part that is not the default one.
@@ -518,6 +552,7 @@ def one_of_each(recipes: list[str]) -> list[Any]:
     return [name if name in first else pytest.param(name, marks=pytest.mark.slow) for name in recipes]
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("recipe", one_of_each(options("experiment")))
 def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str, pretrained: Path) -> None:
     needs = [text.format(run=pretrained) for text in NEEDS.get(f"experiment/{recipe}", [])]
@@ -529,6 +564,7 @@ def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str,
     assert [trainer[f"limit_{split}_batches"] for split in ("train", "val", "test")] == [4, 1, 1]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "policy", ["random", *(pytest.param(name, marks=pytest.mark.slow) for name in ("learned", "center"))]
 )

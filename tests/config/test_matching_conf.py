@@ -25,6 +25,7 @@ def kinds_of(config: Config) -> set[str]:
     return {type(part).__name__ for part in network.modules()}
 
 
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     "given",
     [
@@ -45,6 +46,7 @@ def test_a_mechanism_is_one_word(configure: Configure, given: list[str]) -> None
             assert config[group]["_target_"].rpartition(".")[2] in kinds
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize(
     ("given", "key", "reason"),
     [

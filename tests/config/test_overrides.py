@@ -20,6 +20,7 @@ def said(*line: str, multirun: bool = False) -> str:
     return problems
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.parametrize(
     ("override", "message"),
     [
@@ -145,6 +146,7 @@ def test_what_is_allowed(line: list[str]) -> None:
     assert len(compose_jobs(CONF, line, False)) == 1
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -46,6 +46,7 @@ def try_everywhere(base: Config, *values: Any) -> None:
         judge(config, ".".join(map(str, path)))
 
 
+@pytest.mark.slow
 def test_a_bad_value_in_the_default(config: Config) -> None:
     try_everywhere(config, *BAD[:-1])  # seven: neighbours get others
 

@@ -43,6 +43,7 @@ def whole(
     return outcome(folder), passed.reached
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_stopped_behind_every_step_and_in_every_validation(tmp_path: Path, budget: str) -> None:
     expected, hooks = whole(tmp_path / "whole", BUDGETS[budget])

@@ -29,6 +29,7 @@ class Stop(train.FinalValidation):
         super().on_train_batch_end(trainer, *rest)
 
 
+@pytest.mark.slow
 def test_a_stopped_and_a_killed_run_end_as_the_one_that_was_not(
     start: Callable[..., int], runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

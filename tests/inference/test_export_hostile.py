@@ -202,6 +202,7 @@ HOSTILE: dict[str, tuple[Callable[[Path], None], str]] = {
 }
 
 
+@pytest.mark.sampled(15)
 @pytest.mark.hostile("checkpoint")
 @pytest.mark.parametrize("kind", HOSTILE)
 def test_a_hostile_folder_is_refused(

@@ -93,12 +93,8 @@ def train(overrides: list[str], folder: Path, *, processes: int = 1, accumulated
     return Outcome(watch.losses, watch.gradients, weights, found, task.predictions["val"])
 
 
-QUICK = ("hard captions",)
-
-
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in CASES]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("name", CASES)
 def test_two_processes_and_parts_in_turn_train_as_one(name: str, tmp_path: Path) -> None:
     case = CASES[name]
     alone = train(case, tmp_path)

@@ -164,6 +164,7 @@ def test_no_token_sees_the_future(kind: str) -> None:
     torch.testing.assert_close(network(changed).hidden[:, :5], network(TOKENS).hidden[:, :5])
 
 
+@pytest.mark.sampled(4)
 @every_kind
 def test_every_parameter_learns_and_one_batch_is_learned(kind: str) -> None:
     network = build(kind, dropout=0.0, embedding_size=8, hidden_size=12)

@@ -64,6 +64,7 @@ def problems(found: dict[str, dict[str, Any]], tolerance: float) -> dict[str, di
     }
 
 
+@pytest.mark.slow
 def test_graphs_hold_what_networks_do() -> None:
     found = compared("eager", 3, "luong-GRU")
     assert list(found) == ["luong-GRU"]

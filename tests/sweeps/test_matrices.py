@@ -87,6 +87,7 @@ def typed(job: Job) -> str:
     return " ".join(text for text in job.overrides if not text.startswith(("sweep=", "seed=", "~")))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "britz2017" else name for name in CELLS]
 )

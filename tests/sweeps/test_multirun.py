@@ -98,6 +98,7 @@ def test_fail_fast_says_so(start_faked: Start, runs: Path) -> None:
     assert states == [State.FAILED, State.QUEUED]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("line", "said"),
     [

@@ -96,6 +96,7 @@ def test_quality_and_seconds(start_faked: Start, runs: Path) -> None:
     assert {tuple(trial.values) for trial in study.trials} <= {(1.5, 7.0), (4.5, 7.0)}
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("line", "said"),
     [

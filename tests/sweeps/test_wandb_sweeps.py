@@ -46,6 +46,7 @@ def test_every_task_has_one() -> None:
     assert [path.stem for path in FILES] == [f"wandb_{task}" for task in TASKS]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_the_agents_command_runs(
     path: Path, start: Callable[..., int], capsys: pytest.CaptureFixture[str]
@@ -56,6 +57,7 @@ def test_the_agents_command_runs(
     assert "the configuration is fine" in capsys.readouterr().out
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_what_is_optimised_is_what_picks_the_checkpoint(path: Path, configure: Callable[..., Config]) -> None:
     sweep = read(path)

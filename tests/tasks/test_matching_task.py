@@ -283,6 +283,7 @@ def test_the_toy_is_learned_and_the_right_word_is_looked_at(toy: MatchingData, t
     assert float(measured["val/pointing_accuracy"]) > 0.9
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "network",
     [

@@ -305,6 +305,7 @@ def test_the_corpus_in_the_guide_works(tmp_path: Path, monkeypatch: pytest.Monke
     assert sorted(batch.target_text) == ["een val", "vrouwen"]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.filterwarnings(
     "ignore:.*does not have many workers",
     "ignore:.*LeafSpec.*:FutureWarning",  # torch's, inside lightning
