@@ -23,6 +23,8 @@ from torch import Tensor
 
 from zoo.attention import Attended, Attention, causal_mask, combine, padding_mask
 
+pytestmark = pytest.mark.sampled(60)
+
 # law -> name of a score, a selection or both -> why the law does not hold for it
 EXCEPTIONS: dict[str, dict[str, str]] = {
     "rows sum to one": {
@@ -85,7 +87,6 @@ def test_rows_sum_to_one_and_read_the_values(score: str, selection: str, trainin
     equal(attended.context, attended.weights @ inputs(2)[2])
 
 
-@pytest.mark.sampled(100)
 @every_combination
 @every_mode
 def test_a_query_with_nothing_to_attend_to_reads_zeros(score: str, selection: str, training: bool) -> None:
@@ -135,7 +136,6 @@ def test_padding_changes_nothing(score: str, selection: str) -> None:
     assert (longer.weights[..., KEYS:] == 0).all()
 
 
-@pytest.mark.sampled(100)
 @every_combination
 @every_mode
 def test_what_no_query_may_read_changes_neither_outputs_nor_gradients(
@@ -159,7 +159,6 @@ def test_what_no_query_may_read_changes_neither_outputs_nor_gradients(
         assert all(map(torch.equal, results[0], poisoned))
 
 
-@pytest.mark.sampled(100)
 @every_combination
 @every_mode
 def test_the_future_does_not_leak(score: str, selection: str, training: bool) -> None:
@@ -185,7 +184,6 @@ def test_the_future_does_not_leak(score: str, selection: str, training: bool) ->
         assert all(part.isfinite().all() for part in changed)
 
 
-@pytest.mark.sampled(100)
 @every_combination
 @every_mode
 def test_what_may_be_read_is_not_hidden_when_it_is_not_finite(
@@ -321,7 +319,6 @@ def test_every_head_has_its_own_parameters(score: str, selection: str) -> None:
         equal(alone.weights, together.weights[:, head])
 
 
-@pytest.mark.sampled(60)
 @every_combination
 def test_gradients_are_right(score: str, selection: str) -> None:
     """Numerically, for the reading; for sampled ones for their distribution, log-probability and entropy."""
@@ -355,7 +352,6 @@ def test_every_parameter_has_a_gradient(score: str, selection: str) -> None:
             assert size > 1e-6, name
 
 
-@pytest.mark.sampled(100)
 @every_combination
 @every_mode
 def test_half_precision_reads_nearly_the_same(score: str, selection: str, training: bool) -> None:
@@ -373,7 +369,6 @@ def test_half_precision_reads_nearly_the_same(score: str, selection: str, traini
         assert (mixed.weights - exact.weights).abs().max() < 0.1
 
 
-@pytest.mark.sampled(100)
 @every_combination
 @every_mode
 def test_no_value_is_fetched_from_the_device(score: str, selection: str, training: bool) -> None:
@@ -414,7 +409,6 @@ def test_without_values_the_keys_are_read(score: str, selection: str) -> None:
     equal(memory.values, keys)
 
 
-@pytest.mark.sampled(100)
 @every_combination
 @every_mode
 def test_huge_numbers_are_read_like_any_other(score: str, selection: str, training: bool) -> None:

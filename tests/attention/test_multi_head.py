@@ -26,6 +26,8 @@ from zoo.attention import (
 )
 from zoo.attention.multi_head import prepare_all
 
+pytestmark = pytest.mark.sampled(40)
+
 SIZE, HEADS, QUERIES, KEYS = 8, 2, 5, 7
 COMBINATIONS = [(score, selection) for score in SCORES for selection in SELECTIONS]
 

@@ -33,6 +33,8 @@ from zoo.attention.fused import fused_context
 from zoo.attention.memory import Memory
 from zoo.attention.softmax import masked_log_softmax
 
+pytestmark = pytest.mark.sampled(40)
+
 INF, NAN = math.inf, math.nan
 QUERIES, KEYS = 3, 6
 DTYPES = (torch.float16, torch.bfloat16, torch.float32, torch.float64)

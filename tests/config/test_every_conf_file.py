@@ -208,7 +208,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_run(tmp_path_factory.mktemp("pretrained"), dict(settings), spec, 1.0)
 
 
-@pytest.mark.sampled(60)
+@pytest.mark.sampled(30)
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_composes_checks_and_builds(choice: Path, tmp_path: Path, pretrained: Path) -> None:
     resolvers.register()
@@ -242,6 +242,7 @@ def test_several_loggers_at_once(configure: Callable[..., Config]) -> None:
         assert sorted(configure(f"logger={choice}")["logger"]) == names
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("name", IMAGES)
 def test_the_placeholder_has_the_size_of_the_images(configure: Callable[..., Config], name: str) -> None:
     config = configure("model=ram", f"data={name}")
@@ -360,7 +361,7 @@ def attentions(node: Any) -> Iterator[dict[str, Any]]:
             yield from attentions(value)
 
 
-@pytest.mark.sampled(80)
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize(
     ("decoder", "attention", "selection"),
     # Quick are those with one part that is not the default one.
@@ -393,6 +394,7 @@ def test_every_cell_builds_or_is_refused(
     assert config["selection"]["_target_"].rpartition(".")[2] in kinds
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("line", "lengths"),
     [
@@ -495,6 +497,7 @@ def test_a_vocabulary_is_one_word(configure: Callable[..., Config]) -> None:
     assert config["data"]["tokenizer"]["size"] == 500
 
 
+@pytest.mark.slow
 def test_the_chain_of_luong_2015_adds_one_thing_at_a_time() -> None:
     """One multirun, in the paper's order; each job has what its recipe says beyond the last, and no more."""
     resolvers.register()
@@ -583,15 +586,6 @@ def test_the_command_line_beats_debug(configure: Callable[..., Config]) -> None:
 
 def test_a_sweep_is_the_product() -> None:
     resolvers.register()
-    line = ["attention=dot,general", "selection=soft,hard", "seed=1,2,3"]
-    jobs = compose_jobs(CONF, line, True)
-    cells = {
-        (job.config["attention"]["_target_"], job.config["selection"]["_target_"], job.config["seed"])
-        for job in jobs
-    }
-    scores, selections = (
-        ("zoo.attention.Dot", "zoo.attention.General"),
-        ("zoo.attention.Soft", "zoo.attention.Hard"),
-    )
-    assert cells == set(product(scores, selections, (1, 2, 3)))
-    assert len(jobs) == 12
+    jobs = compose_jobs(CONF, ["attention=dot,general", "seed=1,2"], True)
+    cells = [(job.config["attention"]["_target_"], job.config["seed"]) for job in jobs]
+    assert cells == list(product(("zoo.attention.Dot", "zoo.attention.General"), (1, 2)))

@@ -62,7 +62,7 @@ def run(tmp_path: Path) -> Path:
     return make_run(tmp_path / "run")
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("line", [*([f"model={name}"] for name in MODELS), *BESIDE], ids=" ".join)
 def test_every_model_answers_the_same_from_its_export(
     configure: Callable[..., Config], tmp_path: Path, line: list[str]

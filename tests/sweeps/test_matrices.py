@@ -87,7 +87,7 @@ def typed(job: Job) -> str:
     return " ".join(text for text in job.overrides if not text.startswith(("sweep=", "seed=", "~")))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == "britz2017" else name for name in CELLS]
 )
@@ -151,6 +151,7 @@ def test_what_would_be_lost_is_refused(line: list[str], multirun: bool, said: st
     assert said in str(refused.value)
 
 
+@pytest.mark.slow
 def test_the_jobs_that_run_are_those_that_were_checked(
     start: Callable[..., int], runs: Path, monkeypatch: pytest.MonkeyPatch, fake_script: Path
 ) -> None:

@@ -293,6 +293,7 @@ class TestLoss:
 
 
 class TestLearning:
+    @pytest.mark.sampled(5)
     @pytest.mark.parametrize("name", NETWORKS)
     @pytest.mark.parametrize("selection", [None, GumbelHard, Hard])
     def test_overfits_one_batch(self, name: str, selection: Any) -> None:

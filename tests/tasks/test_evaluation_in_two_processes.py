@@ -172,6 +172,7 @@ def check(cases: dict[str, list[str]], folder: Path) -> None:
         assert_equal(one, together[name], name)
 
 
+@pytest.mark.slow
 def test_two_processes_measure_what_one_does(folder: Path) -> None:
     check({"translation": CASES["translation"]}, folder)
 

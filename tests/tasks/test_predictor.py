@@ -39,6 +39,7 @@ def test_every_way_to_name_a_run_gives_the_same(run: Path) -> None:
     assert len({translations[0].text for translations in expected}) > 1, "the test's model has no opinion"
 
 
+@pytest.mark.slow
 def test_a_fresh_process_in_another_folder_gives_the_same(run: Path, tmp_path: Path) -> None:
     expected = [translations[0].text for translations in zoo.load(run).predict(TEXTS)]
     code = (
