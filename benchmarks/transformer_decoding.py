@@ -13,6 +13,9 @@ autocast with it; CTranslate2 as it is shipped, in float32 and int8, with one wo
 of one.
 """
 
+import os
+import subprocess
+import sys
 import tempfile
 from itertools import product
 from pathlib import Path
@@ -20,7 +23,7 @@ from typing import Annotated
 
 import typer
 from seq2seq_decoding import our_sides, peer_sides, side, write_sentences
-from side_by_side import DataDir, Output, Rounds, compare, save
+from side_by_side import DRIVERS, KEEP_MEMORY, DataDir, Output, Rounds, compare, save
 
 
 def main(
@@ -31,12 +34,19 @@ def main(
     rounds: Rounds = 3,
     seconds: Annotated[float, typer.Option(help="least time of one measurement")] = 5.0,
     only: Annotated[str, typer.Option(help="rows whose name contains this")] = "",
+    profile: Annotated[bool, typer.Option(help="print where the zoo's time goes instead")] = False,
     output: Output = None,
 ) -> None:
     """Runs every side in turn and prints the ratios."""
     with tempfile.TemporaryDirectory() as folder:
         sentences = Path(folder, "sentences.json")
         write_sentences(sentences, data_dir)
+        if profile:
+            changes = {"mixed": True, "threads": 1, "seconds": seconds, "profile": True}
+            of_zoo = side(sys.executable, "zoo_transformer_decoding.py", sentences, changes, size, True)
+            command = [of_zoo.python, of_zoo.driver, *of_zoo.arguments]
+            subprocess.run(command, env=os.environ | KEEP_MEMORY, cwd=DRIVERS, check=True)
+            return
         sides = our_sides("zoo_transformer_decoding.py", sentences, seconds, size)
         if marian:
             sides |= peer_sides("Marian", marian, "marian_decoding.py", sentences, seconds, size)

@@ -2,7 +2,8 @@
 
 A driver is started as `python <driver>.py SENTENCES.json OPTIONS` and prints one JSON line. OPTIONS is a JSON
 object: `batch_size`; `processes` that share the batches, with so many `threads` each; `mixed`, for bfloat16
-autocast; `every`, to take each so many-th sentence; `seconds`, the least time of measuring.
+autocast; `every`, to take each so many-th sentence; `seconds`, the least time of measuring; `profile`, to
+print where one process spends it instead.
 """
 
 import json
@@ -38,6 +39,9 @@ def measure(build: Build) -> None:
     prepared = (build, content["vocabulary"], options["threads"], options["mixed"])
     if options["processes"] == 1:
         _prepare(*prepared)
+        if options.get("profile"):
+            _profile(batches)
+            return
         measured = rates(lambda part: [*map(_translate, part)], batches, _sentences, options["seconds"])
         memory = {"peak_memory_mib": peak_memory()}
     else:
@@ -72,6 +76,15 @@ def rates(
         translate(parts)
         measured.append(count(parts) / (time.perf_counter() - start))
     return measured
+
+
+def _profile(batches: list[Batch]) -> None:
+    """Prints what torch's operations take of the translation of all batches."""
+    _translate(batches[0])
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        for batch in batches:
+            _translate(batch)
+    print(profile.key_averages().table(sort_by="self_cpu_time_total", row_limit=25, max_name_column_width=40))
 
 
 def _sentences(batches: list[Batch]) -> int:
