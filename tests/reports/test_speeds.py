@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from zoo.reports.speed_sentences import speed_sentences
 from zoo.reports.speeds import speed_tables
 
 MACHINE = {"processor": "A Processor", "threads": 1}
@@ -43,3 +44,18 @@ def test_a_row_for_each_pair() -> None:
     assert "| 1 at a time | 12.3 | peer | 6.17 | 2.00 | 1.0 GiB, 1.0 GiB |" in table
     assert "| gpt | 300 | another | 100 | 3.00 | 1.0 GiB, 1.0 GiB |" in table
     assert "1 round; other processes used up to 1.5 cores (`results/x.json`)." in table
+
+
+def test_two_sentences_have_the_medians_of_what_was_measured() -> None:
+    marian = {
+        "attention-zoo, bf16": _side([1.0], [1], [1]),
+        "Marian as shipped, fp32": _side([1.0] * 3, [9.0, 3.14, 4.1], [2, 3]),
+        "Marian, bf16, our allocator setting": _side([1.0], [1.26], [1]),
+    }
+    machine = {"4_at_a_time": {"ours": _side([1.0], [1], [1]), "pytorch-ntm": _side([1.0], [5.96], [1])}}
+    said = speed_sentences({"transformer_training_a": marian, "neural_turing_machine": machine, "other": {}})
+    first, second = said.splitlines()[0].split(". ", 1)
+    assert "a small Transformer 3.6 times as fast as Hugging Face's Marian and" in first
+    assert "a Neural Turing Machine 6.0 times as fast as pytorch-ntm" in first
+    assert "it is 1.3 times as fast as Hugging Face's Marian" in second
+    assert speed_sentences({"other": {}}) == ""

@@ -12,6 +12,7 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | beside | beginnings of sources, `;` between them | the numbers of results/anchors.yaml beside ours |
 | cost | a picture's name | what layers cost, drawn and as tables |
 | speed | a file of results/benchmarks, without its ending | this beside other implementations |
+| faster | | the same in two sentences |
 | faults | | what was done to trainings, and what it cost |
 
 Which runs: names of recipes; or what results.json says of them, such as `task=RecognitionTask,TrackingTask`,
@@ -37,6 +38,7 @@ from zoo.reports.anchors import read_anchors
 from zoo.reports.drawings import by_length, learning_curves
 from zoo.reports.layer_costs import cost_tables, drawn_costs
 from zoo.reports.runs import Run
+from zoo.reports.speed_sentences import speed_sentences
 from zoo.reports.speeds import speed_tables
 from zoo.reports.tables import (
     beside,
@@ -55,7 +57,7 @@ _PART = re.compile(
 _BEGIN = re.compile(r"<!-- (?P<part>\w+)[^>\n]*:begin -->")
 _NOTHING = "\nNot measured yet.\n\n"
 _DRAWN = ("matrix", "curves", "lengths", "cost")
-_OF_FILES = ("beside", "speed")
+_OF_FILES = ("beside", "speed", "faster")
 _KEYS = {"task": "task", "model": "model", "data": "data_set"}
 """What results.json calls the words by which runs are chosen."""
 
@@ -99,6 +101,7 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
         "beside": lambda: _beside(published, part["arguments"], project),
         "cost": lambda: _cost(project, picture, page) or old,
         "speed": lambda: _speed(project, words[0]) or old,
+        "faster": lambda: _faster(project) or old,
         "faults": lambda: _faults(project) or old,
     }
     if name not in makers:
@@ -142,6 +145,11 @@ def _speed(project: Path, name: str) -> str:
     file = f"benchmarks/{name}.json"
     figures = _kept(project, file)
     return "" if figures is None else speed_tables(figures, f"results/{file}")
+
+
+def _faster(project: Path) -> str:
+    files = sorted((project / "results" / "benchmarks").glob("*.json"))
+    return speed_sentences({file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files})
 
 
 def _cost(project: Path, picture: Path, page: Path) -> str:

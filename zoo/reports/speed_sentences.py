@@ -1,0 +1,78 @@
+"""How much faster trainings are than other implementations, in two sentences for the front page."""
+
+import statistics
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+
+class _Claim(NamedTuple):
+    """What a file of results/benchmarks says.
+
+    Attributes:
+        trained: what both sides train.
+        peer: the other side, in words.
+        shipped: its row as it is shipped.
+        tuned: its row with this project's precision and memory settings; empty where there is none.
+        group: the comparison that holds the rows, where a file has several.
+    """
+
+    trained: str
+    peer: str
+    shipped: str
+    tuned: str = ""
+    group: str = ""
+
+
+_CLAIMS = {
+    "transformer_training_a": _Claim(
+        "a small Transformer",
+        "Hugging Face's Marian",
+        "Marian as shipped, fp32",
+        "Marian, bf16, our allocator setting",
+    ),
+    "seq2seq_training": _Claim("a recurrent network", "JoeyNMT", "joeynmt"),
+    "ram_training": _Claim(
+        "a glimpse network",
+        "a loop over the images",
+        "as mostly written",
+        "as mostly written, our allocator setting",
+    ),
+    "neural_turing_machine": _Claim(
+        "a Neural Turing Machine", "pytorch-ntm", "pytorch-ntm", group="4_at_a_time"
+    ),
+}
+
+
+def speed_sentences(kept: Mapping[str, Mapping[str, Any]]) -> str:
+    """Markdown of the claims that were measured; empty without any.
+
+    Args:
+        kept: files of results/benchmarks by their names without ending.
+    """
+    claims = [(claim, _sides(kept[name], claim)) for name, claim in _CLAIMS.items() if name in kept]
+    if not claims:
+        return ""
+    shipped = [f"{one.trained} {_times(sides[one.shipped])} as fast as {one.peer}" for one, sides in claims]
+    tuned = [
+        f"{_times(sides[one.tuned])} as fast as {one.peer}" for one, sides in claims if one.tuned in sides
+    ]
+    lines = f"On a CPU it trains {_listed(shipped)}, each as it is shipped."
+    if tuned:
+        lines += f" With this project's settings of precision and memory it is {_listed(tuned)}"
+        lines += " ([all measurements](docs/speed.md))."
+    return f"{lines}\n"
+
+
+def _sides(figures: Mapping[str, Any], claim: _Claim) -> Mapping[str, Any]:
+    sides: Mapping[str, Any] = figures[claim.group] if claim.group else figures
+    return sides
+
+
+def _times(side: Mapping[str, Any]) -> str:
+    ratios = side["ratio"]
+    counted = side.get("counted_rounds", range(1, len(ratios) + 1))
+    return f"{statistics.median(ratios[number - 1] for number in counted):.1f} times"
+
+
+def _listed(parts: list[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
