@@ -54,6 +54,11 @@ def said(*line: str, multirun: bool = False) -> str:
         ("epoch=9", "there is no epoch; did you mean trainer.max_epochs? allowed: attention, "),
         ("optimizer.learning_rate=9", "there is no learning_rate; did you mean lr? allowed: betas, "),
         ("batch_size=9", "there is no batch_size; did you mean data.batch_tokens? allowed: attention, "),
+        (
+            "n_trials=9",
+            "is a setting of studies: add -m hydra/sweeper=optuna and write hydra.sweeper.n_trials=",
+        ),
+        ("n_jobs=2", "there is no n_jobs; did you mean sweep.parallel? allowed: "),
         ("batch_tokns=9", "there is no batch_tokns; did you mean data.batch_tokens? allowed: "),
         ("decoder.attention=9", "there is no decoder; did you mean model.decoder.attention? allowed: "),
         ("modl.layers=3", "there is no modl; did you mean model.layers? allowed: "),

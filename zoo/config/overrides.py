@@ -37,8 +37,12 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("learning_rate", "step_size"), ("lr",)),
     **dict.fromkeys(("batch_size", "batch", "bs"), ("batch_size", "batch_tokens")),
     **dict.fromkeys(("gpus", "num_gpus"), ("devices",)),
+    **dict.fromkeys(("n_jobs", "jobs"), ("parallel",)),
 }
 """Names of settings in other programs, and theirs here: the first that a configuration has is meant."""
+
+OF_STUDIES = ("n_trials", "objectives")
+"""Settings of studies, which stand below `hydra.sweeper`."""
 
 _UNMATCHED = re.compile(r"In '(.+?)': Could not override '(.+?)'")
 """What Hydra says of a choice within a file for a group that nothing brings along."""
@@ -312,6 +316,8 @@ def taken_unset(override: str, part: str, target: object) -> str | None:
 
 
 def _no_such_part(override: str, part: str, parent: DictConfig, base: DictConfig) -> str:
+    if (setting := key_of(override)) in OF_STUDIES:
+        return f"is a setting of studies: add -m hydra/sweeper=optuna and write hydra.sweeper.{setting}=VALUE"
     names = [str(name) for name in parent if name != "hydra" and not str(name).startswith("_")]
     if "{" not in override and (taken := taken_unset(override, part, parent.get(TARGET))):
         return taken
