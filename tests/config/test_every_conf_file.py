@@ -3,6 +3,7 @@
 import copy
 import inspect
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
@@ -269,18 +270,13 @@ def options(group: str) -> list[str]:
     return sorted(path.stem for path in (CONF / group).glob("*.yaml"))
 
 
-@pytest.fixture(scope="module")
-def parts() -> dict[str, dict[str, Any]]:
-    """Each option of the three groups whose product is the zoo, resolved."""
-    resolvers.register()
-    lines = {
-        group: {name: [f"{group}={name}"] for name in options(group)}
-        for group in ("attention", "selection", "model/decoder")
-    }
-    lines["model/decoder"]["transformer"] = ["model=transformer"]
-    lines["model/decoder"]["lstmn"] = ["model=lstmn"]
-    lines["model/decoder"]["past"] = ["model=lstm_language_model", "model/memory=window"]
-    lines["model/decoder"] |= {
+def lines_of_decoders() -> dict[str, list[str]]:
+    """What chooses each decoder, and what stands in its place in other models."""
+    lines = {name: [f"model/decoder={name}"] for name in options("model/decoder")}
+    lines["transformer"] = ["model=transformer"]
+    lines["lstmn"] = ["model=lstmn"]
+    lines["past"] = ["model=lstm_language_model", "model/memory=window"]
+    lines |= {
         "lstm_attention": ["model=lstm_attention"],
         "lstm_attention_last_state": ["model=lstm_attention", "model/query=last_state"],
         "hierarchical": ["model=hierarchical"],
@@ -288,24 +284,22 @@ def parts() -> dict[str, dict[str, Any]]:
         "hierarchical_sentences": ["model=hierarchical", "model/word_pooling=mean"],
         "convolutional_text": ["model=convolutional_text", "model/pooling=attention"],
         "convolutional_text_asked": NEEDS["model/query/other_text"] + ["model/query=other_text"],
-        **{
-            f"{model}_{name}": [f"model={model}", f"model/pooling={name}"]
-            for model, names in CLASSIFIERS.items()
-            for name in names
-            if name != "attention"
-        },
     }
-    lines["model/decoder"] |= {
-        f"caption_{name}": ["model=show_attend_tell", f"model/caption_decoder={name}"]
-        for name in options("model/caption_decoder")
-    }
-    return {
-        group: {
-            name: small(compose_jobs(CONF, [*line, "trainer=cpu"], False)[0].config)
-            for name, line in named.items()
-        }
-        for group, named in lines.items()
-    }
+    for model, names in CLASSIFIERS.items():
+        for name in names:
+            if name != "attention":
+                lines[f"{model}_{name}"] = [f"model={model}", f"model/pooling={name}"]
+    for name in options("model/caption_decoder"):
+        lines[f"caption_{name}"] = ["model=show_attend_tell", f"model/caption_decoder={name}"]
+    return lines
+
+
+@cache
+def part(group: str, name: str) -> dict[str, Any]:
+    """An option of the three groups whose product is the zoo, resolved."""
+    resolvers.register()
+    line = lines_of_decoders()[name] if group == "model/decoder" else [f"{group}={name}"]
+    return small(compose_jobs(CONF, [*line, "trainer=cpu"], False)[0].config)
 
 
 OF_TEXTS = (
@@ -370,12 +364,10 @@ def attentions(node: Any) -> Iterator[dict[str, Any]]:
         for cell in CELLS
     ],
 )
-def test_every_cell_builds_or_is_refused(
-    parts: dict[str, dict[str, Any]], decoder: str, attention: str, selection: str
-) -> None:
-    config: Config = copy.deepcopy(parts["model/decoder"][decoder])
-    config["attention"] = parts["attention"][attention]["attention"]
-    config["selection"] = parts["selection"][selection]["selection"]
+def test_every_cell_builds_or_is_refused(decoder: str, attention: str, selection: str) -> None:
+    config: Config = copy.deepcopy(part("model/decoder", decoder))
+    config["attention"] = part("attention", attention)["attention"]
+    config["selection"] = part("selection", selection)["selection"]
     reads = list(attentions(config["model"]))
     for one in reads:
         one["score"], one["selection"] = config["attention"], config["selection"]
