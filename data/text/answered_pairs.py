@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from abc import abstractmethod
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -61,7 +62,9 @@ class AnsweredPairs(Corpus):
             check_language(self.language)
         if self.labels is not None and self.degrees is not None:
             raise ValueError("labels must be null where degrees are given: answers are one or the other")
-        if self.degrees is not None and (len(self.degrees) != 2 or not self.degrees[0] < self.degrees[1]):
+        if self.labels is not None and len(self.labels) != max(len(set(self.labels)), 2):
+            raise ValueError(f"labels must be two or more, each named once, or null, got {self.labels}")
+        if self.degrees is not None and (len(self.degrees) != 2 or not _is_range(*self.degrees)):
             raise ValueError(f"degrees must be the lowest and the highest number, got {self.degrees}")
         if self.degrees is not None and self.group is not None:
             raise ValueError("group must be null where degrees are given: a number says no pair right")
@@ -159,3 +162,8 @@ class AnsweredPairs(Corpus):
         if problem := self._answers.problem(found):
             raise ValueError(f"{where}: {self.answer!r} {problem}")
         return found
+
+
+def _is_range(lowest: float, highest: float) -> bool:
+    """Whether numbers have a place between these two."""
+    return -math.inf < lowest < highest < math.inf

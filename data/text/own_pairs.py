@@ -54,14 +54,22 @@ class OwnPairs(AnsweredPairs):
                 raise ValueError(f"{other} must have a file of its own; {path} is another split as well")
 
     def check_files(self) -> None:
-        """See `Corpus`; reads the first pairs of each split.
+        """See `Corpus`; reads the first pairs of each split, and looks at labels where that is all of train.
 
         Raises:
             ValueError: they cannot be used; names file and line.
         """
+        first = [str(answer) for _, (_, _, answer, *_) in islice(self._keyed("train"), _LOOKED_AT)]
+        known = None
+        if self.labels is None and self.degrees is None and len(first) < _LOOKED_AT:
+            known = set(first)
+            if len(known) < 2:
+                has = f"one label, {first[0]!r}" if first else "no pairs"
+                raise ValueError(f"{self._paths['train']} has {has}: there is nothing to learn")
         for split in self._paths:
-            for _ in islice(self._keyed(split), _LOOKED_AT):
-                pass
+            if split != "train":
+                for _ in islice(self._keyed(split, known), _LOOKED_AT):
+                    pass
 
     def fingerprint(self) -> str:
         """How pairs are read, and what stands in the files."""

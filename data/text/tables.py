@@ -9,6 +9,7 @@ from typing import Any
 
 from data.text.text_files import is_encodable, read_json_line, read_lines
 from zoo.core.problems import unknown
+from zoo.core.text import is_blank
 
 ENDINGS = (".csv", ".tsv", ".jsonl")
 """Of files that `read_table` reads, plain or packed as `.gz`."""
@@ -23,7 +24,7 @@ def read_table(path: Path, columns: Sequence[str], named_by: str) -> Iterator[tu
     """The number of each line, and what stands there in some columns.
 
     A CSV or TSV begins with the names of its columns (a TSV has no quotes), a JSONL has an object on each
-    line. What stands in a CSV or TSV is text, empty in an empty line; in a JSONL it may be anything.
+    line. What stands in a CSV or TSV is text; in a JSONL it may be anything. In an empty line it is empty.
 
     Args:
         path: ends in one of `ENDINGS`.
@@ -53,10 +54,14 @@ def _of_table(path: Path, columns: Sequence[str], named_by: str) -> Iterator[tup
             yield rows.line_num, [row[place] if row else "" for place in places]
             before = rows.line_num
     except csv.Error as error:
-        where = f"line {before + 1}"
-        if rows.line_num > before + 1:  # of a quote that is not closed the first line is the wrong one
-            where += f", a row that goes on to line {rows.line_num}: is a quote not closed?"
-        raise ValueError(f"{path}, {where}: {error}") from error
+        where, said = f"line {before + 1}", str(error)
+        if "new-line" in said:  # advice for programmers, how to open the file
+            said = "it holds a carriage return without a line feed: end each line with a line feed"
+        elif rows.line_num > before + 1:  # of a quote that is not closed the first line is the wrong one
+            where += f", a row that goes on to line {rows.line_num}"
+        if "unexpected end" in said:
+            said = "the file ends within quotes: is a quote not closed?"
+        raise ValueError(f"{path}, {where}: {said}") from error
 
 
 def _next_row(rows: Iterator[list[str]]) -> list[str] | None:
@@ -74,6 +79,9 @@ def _next_row(rows: Iterator[list[str]]) -> list[str] | None:
 def _of_json(path: Path, columns: Sequence[str], named_by: str) -> Iterator[tuple[int, list[Any]]]:
     for number, line in enumerate(read_lines(path), start=1):
         where = f"{path}, line {number}"
+        if is_blank(line):
+            yield number, [""] * len(columns)
+            continue
         try:
             row = read_json_line(line)
         except ValueError as error:

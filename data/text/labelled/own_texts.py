@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 from pathlib import Path
@@ -63,7 +63,7 @@ class OwnTexts(Corpus):
     name: str = field(default="labelled_text", init=False)
 
     def __post_init__(self) -> None:
-        if self.train is None:
+        if not self.train:
             raise ValueError(f"train must name {_ALLOWED}; for example data.corpus.train=reviews.csv")
         require_share(self.held_out)
         if self.language:
@@ -87,14 +87,17 @@ class OwnTexts(Corpus):
         return {"text": kind, "label": Label()}
 
     def check_files(self) -> None:
-        """See `Corpus`; reads the first texts of each split.
+        """See `Corpus`; reads the first texts of each split, and looks at labels where that is all of train.
 
         Raises:
             ValueError: they cannot be used; names file and line.
         """
-        for path in self._paths.values():
-            for _ in islice(self._rows(path), _LOOKED_AT):
-                pass
+        first = [label for _, _, label in islice(self._rows(self._paths["train"]), _LOOKED_AT)]
+        labels = self._classes(first) if len(first) < _LOOKED_AT else None
+        for split, path in self._paths.items():
+            if split != "train":
+                for _ in islice(self._rows(path, labels), _LOOKED_AT):
+                    pass
 
     def fingerprint(self) -> str:
         """How texts are read, and what stands in the files."""
@@ -108,21 +111,31 @@ class OwnTexts(Corpus):
             ValueError: a file cannot be used; names file and line. Or there is a single label, or a label has
                 too few texts to hold any out.
         """
-        labels = {label for _, _, label in self._rows(self._paths["train"])}
-        if len(labels) < 2:
-            found = f"one label, {labels.pop()!r}" if labels else "no texts"
-            raise ValueError(f"{self._paths['train']} has {found}: there is nothing to learn")
+        labels = self._classes(label for _, _, label in self._rows(self._paths["train"]))
         return with_held_out(
             self.name, self._paths, lambda split: self._read(self._paths[split], labels), self.held_out
         )
 
+    def _classes(self, found: Iterable[str]) -> set[str]:
+        """The labels of train, of which there must be two."""
+        labels = set(found)
+        if len(labels) < 2:
+            has = f"one label, {labels.pop()!r}" if labels else "no texts"
+            raise ValueError(f"{self._paths['train']} has {has}: there is nothing to learn")
+        return labels
+
     def _read(self, path: Path, labels: Collection[str]) -> Iterator[Example]:
-        for where, text, label in self._rows(path):
-            if label not in labels:
-                raise ValueError(f"{where}: {no_class_of_train(self.label, label, labels)}")
+        for _, text, label in self._rows(path, labels):
             yield (split_sentences(text) if self.documents else text), label
 
-    def _rows(self, path: Path) -> Iterator[Row]:
+    def _rows(self, path: Path, labels: Collection[str] | None = None) -> Iterator[Row]:
+        """The texts of a file or folder, whose labels must be of these; None: they may be any."""
+        for where, text, label in self._found(path):
+            if labels is not None and label not in labels:
+                raise ValueError(f"{where}: {no_class_of_train(self.label, label, labels)}")
+            yield where, text, label
+
+    def _found(self, path: Path) -> Iterator[Row]:
         if path.is_dir():
             yield from _of_folder(path)
             return
@@ -171,7 +184,7 @@ def _require_usable(split: str, path: Path) -> None:
         if not folders:
             raise ValueError(f"{split} must be {_ALLOWED}; the folder {path} has no folder in it")
         if empty := [folder for folder in folders if not _texts(folder)]:
-            raise ValueError(f"{split}: {empty[0]} has no .txt file")
+            raise ValueError(f"{split} must be {_ALLOWED}; {empty[0]} has no .txt file")
         inside = [one for folder in folders for one in folder.iterdir() if not one.name.startswith(".")]
         if others := sorted(one for one in inside if one.suffix != ".txt"):
             _log.warning(

@@ -244,6 +244,8 @@ class TestOwnPairs:
                 "line 3: 'ok' .*from 0 to 5, got 7",
             ),
             (CSV, {"labels": ["yes", "maybe"]}, "line 2: 'ok' .*yes, maybe, got 'no'"),
+            (CSV.replace("yes", "no"), {}, "pairs.csv has one label, 'no'"),
+            ("question,sentence,ok\n", {}, "pairs.csv has no pairs"),
         ],
     )
     def test_what_is_wrong_is_named_before_a_run(
@@ -256,7 +258,11 @@ class TestOwnPairs:
         ("options", "said"),
         [
             ({"degrees": [5, 0]}, "degrees must be the lowest and the highest number"),
-            ({"degrees": [0, 5], "labels": ["a"]}, "labels must be null"),
+            ({"degrees": [0, math.inf]}, "degrees must be the lowest and the highest number"),
+            ({"degrees": [0, 5], "labels": ["a", "b"]}, "labels must be null"),
+            ({"labels": ["no", "yes", "no"]}, r"labels must be two or more, .*got \['no', 'yes', 'no'\]"),
+            ({"labels": ["no"]}, "labels must be two or more"),
+            ({"labels": []}, "labels must be two or more"),
             ({"degrees": [0, 5], "group": "topic"}, "group must be null"),
             ({"right": "question"}, "must name different columns"),
             ({"group": "sentence"}, "must name different columns"),
@@ -275,6 +281,8 @@ class TestOwnPairs:
         (tmp_path / "test.csv").write_text("question,sentence,ok\na,b,yes\nc,d,yess\n")
         corpus = self.corpus(tmp_path, test=str(tmp_path / "test.csv"))
         with pytest.raises(ValueError, match=r"test\.csv, line 3: ok 'yess' .*did you mean yes\?"):
+            corpus.check_files()
+        with pytest.raises(ValueError, match=r"test\.csv, line 3: ok 'yess'"):
             rows_of(corpus)
 
     @pytest.mark.parametrize(

@@ -144,6 +144,11 @@ def test_the_order_of_the_file_does_not_matter(tmp_path: Path) -> None:
         ("a.jsonl", '{"text": "a", "label": 1.5}\n', "line 1.*'label'"),
         ("a.jsonl", "[1]\n", "line 1"),
         ("a.jsonl", "", "empty"),
+        ("a.jsonl", '{"text": "a", "label": "b"}\n\n', "line 2 lacks text or label"),
+        ("a.csv", "text,label\ra,b\r", "line 1: it holds a carriage return without a line feed"),
+        ("a.csv", 'text,label\na,b\n"c,d\n', "line 3: the file ends within quotes"),
+        ("a.csv", "text,label\na,b\nc,b\n", "one label, 'b'"),
+        ("a.csv", "text,label\n", "no texts"),
     ],
 )
 def test_the_line_that_is_wrong_is_named_before_a_run(
@@ -151,7 +156,7 @@ def test_the_line_that_is_wrong_is_named_before_a_run(
 ) -> None:
     (tmp_path / name).write_text(content)
     with pytest.raises(ValueError, match=f"(?s){name}.*{named}"):
-        load(train=str(tmp_path / name))
+        OwnTexts(train=str(tmp_path / name)).check_files()
 
 
 def test_what_is_no_file_of_texts_is_refused(tmp_path: Path) -> None:
@@ -161,13 +166,14 @@ def test_what_is_no_file_of_texts_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a.xlsx").touch()
     for train, named in (
         (None, r"data\.corpus\.train="),
+        ("", r"data\.corpus\.train="),
         ("empty", "no folder in it"),
-        ("hollow", r"good has no \.txt"),
+        ("hollow", r"a folder of \.txt files for each label; .*good has no \.txt"),
         ("review.csv", r"did you mean .*reviews\.csv"),
         ("a.xlsx", r"must be a \.csv"),
     ):
         with pytest.raises(ValueError, match=named):
-            OwnTexts(train=None if train is None else str(tmp_path / train))
+            OwnTexts(train=str(tmp_path / train) if train else train)
 
 
 def test_a_blank_file_is_named(tmp_path: Path) -> None:
@@ -207,7 +213,11 @@ def test_the_line_of_a_label_that_train_lacks_is_named(tmp_path: Path) -> None:
     train = table(tmp_path / "a.csv")
     test = table(tmp_path / "b.csv", [ROWS[0], ("x", "goof")])
     with pytest.raises(ValueError, match=r"b\.csv, line 3: label 'goof' .*did you mean good\?"):
-        load(train=train, test=test)
+        OwnTexts(train=train, test=test).check_files()
+    longer = table(tmp_path / "d.csv", ROWS * 12)
+    OwnTexts(train=longer, test=test).check_files()  # before a run the beginning of train is read
+    with pytest.raises(ValueError, match=r"b\.csv, line 3: label 'goof'"):
+        [list(rows) for rows in OwnTexts(train=longer, test=test).load().values()]
     (tmp_path / "c/goof").mkdir(parents=True)
     (tmp_path / "c/goof/1.txt").write_text("x")
     with pytest.raises(ValueError, match=r"1\.txt: label 'goof'"):
