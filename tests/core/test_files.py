@@ -50,3 +50,11 @@ def test_what_goes_to_the_standard_output_comes_behind_what_was_printed(tmp_path
     with (tmp_path / "out").open("wb") as out:
         subprocess.run([sys.executable, "-c", code], stdout=out, check=True)
     assert (tmp_path / "out").read_text() == "one\ntwo"
+
+
+def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
+    path = tmp_path / f"{'a' * 250}.png"  # the name is as long as a name may be, so nothing is put behind it
+    with pytest.raises(OSError, match="name too long") as caught:
+        write_where_asked(path, b"picture")
+    assert caught.value.filename == str(path)
+    assert not list(tmp_path.iterdir())

@@ -103,3 +103,38 @@ def test_an_archive_holds_one_file(tmp_path: Path) -> None:
     (tmp_path / "damaged.zip").write_bytes(b"PK")
     with pytest.raises(ValueError, match="damaged"):
         vector_size(tmp_path / "damaged.zip")
+
+
+@pytest.mark.parametrize(
+    ("place", "put", "said"),
+    [
+        (200, b"\xff" * 100, "is damaged"),  # its content
+        (6, b"\1", "cannot be unpacked here: .*password"),
+        (8, b"\x63", "cannot be unpacked here: .*not supported"),
+    ],
+)
+def test_an_archive_that_cannot_be_unpacked_is_named(
+    tmp_path: Path, place: int, put: bytes, said: str
+) -> None:
+    path = tmp_path / "v.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("v.txt", "".join(f"w{n} {n * n} {n * 7919 % 1009}\n" for n in range(500)))
+    content = bytearray(path.read_bytes())
+    content[place : place + len(put)] = put
+    if len(put) == 1:  # of the file: the list at the end says it, too
+        content[content.rfind(b"PK\1\2") + place + 2] = put[0]
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"v\.zip {said}"):
+        vector_size(path)
+
+
+@pytest.mark.parametrize("ending", [".gz", ".zip"])
+def test_a_packed_file_must_be_called_so(tmp_path: Path, ending: str) -> None:
+    packed = tmp_path / f"v{ending}"
+    if ending == ".gz":
+        packed.write_bytes(gzip.compress(b"a 1 2\n"))
+    else:
+        with zipfile.ZipFile(packed, "w") as archive:
+            archive.writestr("v.txt", "a 1 2\n")
+    with pytest.raises(ValueError, match=rf"v\.txt is packed: its name must end in \{ending}"):
+        vector_size(packed.rename(tmp_path / "v.txt"))

@@ -114,7 +114,13 @@ def write_where_asked(path: Path, content: bytes) -> None:
         sys.stdout.flush()
         sys.stdout.buffer.write(content)
     elif found is None or stat.S_ISREG(found.st_mode):
-        write_bytes(Path(os.path.realpath(path)), content)
+        target = Path(os.path.realpath(path))
+        try:
+            write_bytes(target, content)
+        except DiskFull:
+            raise
+        except OSError as error:  # names the file beside it that is written first, which nobody asked for
+            raise type(error)(error.errno, error.strerror, str(target)) from error
     else:
         with full_disk_named(path), path.open("wb") as file:
             file.write(content)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import zipfile
+import zlib
 from collections.abc import Collection, Iterator
 from itertools import chain, islice
 from pathlib import Path
@@ -71,6 +72,9 @@ def _begin(path: Path) -> tuple[int | None, int, Iterator[tuple[int, bytes]]]:
     """How many words the file says it has, the size of their vectors, and the lines of words, numbered."""
     lines = enumerate(_lines(path), start=1)
     number, first = next(lines, (0, b""))
+    for begins, ending in ((b"\x1f\x8b", ".gz"), (b"PK\x03\x04", ".zip")):
+        if path.suffix not in (".gz", ".zip") and first.startswith(begins):
+            raise Unreadable(path, f"is packed: its name must end in {ending}")
     first = first.removeprefix(codecs.BOM_UTF8)
     parts = first.split()
     if len(parts) == 2 and all(part.isdigit() for part in parts):
@@ -98,8 +102,10 @@ def _lines(path: Path) -> Iterator[bytes]:
                 )
             with archive.open(names[0]) as file:
                 yield from file
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise Unreadable(path, f"is damaged: {error}") from error
+    except RuntimeError as error:  # a password, or a way of packing that Python does not know
+        raise Unreadable(path, f"cannot be unpacked here: {error}") from error
 
 
 def _word_and_numbers(path: Path, number: int, raw: bytes, size: int) -> tuple[str, list[bytes]]:

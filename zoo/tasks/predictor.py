@@ -1,6 +1,7 @@
 """Uses a trained model from its checkpoint alone: no data set, no configuration files, any folder."""
 
 import inspect
+import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -148,7 +149,8 @@ def check_picture(path: str | Path, *inputs: str | Path) -> None:
         inputs: files that it must not overwrite.
 
     Raises:
-        ValueError: the folder does not exist, the ending names no format, or it is a folder or an input.
+        ValueError: the folder does not exist or cannot be written to, the ending names no format, or it is a
+            folder or an input.
     """
     path = Path(path)
     for file in map(Path, inputs):
@@ -156,6 +158,8 @@ def check_picture(path: str | Path, *inputs: str | Path) -> None:
             raise ValueError(f"cannot draw {path}: the picture to look at would be lost; name another file")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"cannot draw {path}: the folder {path.parent} does not exist")
+    if not os.access(path if path.exists() else path.absolute().parent, os.W_OK):
+        raise ValueError(f"cannot draw {path}: it cannot be written there")
     if path.is_dir():
         raise ValueError(f"cannot draw {path}: it is a folder; name a file in it")
     formats = FigureCanvasBase.get_supported_filetypes()
