@@ -43,6 +43,14 @@ def test_one_far_off_does_not_flatten_the_others(worst: float, higher: bool) -> 
     assert [text.get_text().strip() for text in axes.texts] == [f"{worst:.4g}"]
 
 
+def test_nobody_is_far_off_from_one_value() -> None:
+    scores = [Score(name, [1.0], None) for name in "abcdefg"]
+    (axes,) = side_by_side([Panel("toy", [*scores, Score("h", [0.999], None)], True)]).axes
+    left, right = axes.get_xlim()
+    assert left < 0.999 < 1 < right < 1.01
+    assert not axes.texts
+
+
 def test_becomes_a_picture() -> None:
     assert png(side_by_side(PANELS)).startswith(b"\x89PNG")
 

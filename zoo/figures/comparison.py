@@ -196,11 +196,14 @@ def _listed(ordered: Sequence[int], notable: Sequence[int], baseline: int | None
 
 
 def far_off(ordered: Sequence[float]) -> int:
-    """How many of the worst values are far off, a quarter of all at most; the best value comes first."""
+    """How many of the worst values are far off, a quarter of all at most; the best value comes first.
+
+    None is where the others are one value, which nothing presses together.
+    """
     found = 0
     for number in range(1, len(ordered) // 4 + 1):
         last, next_one = ordered[-1 - number], ordered[-number]
-        if abs(last - next_one) > _FAR * abs(ordered[0] - last):
+        if abs(last - next_one) > _FAR * abs(ordered[0] - last) > 0:
             found = number
     return found
 
