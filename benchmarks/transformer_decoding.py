@@ -52,15 +52,12 @@ def main(
             sides |= peer_sides("Marian", marian, "marian_decoding.py", sentences, seconds, size)
         if ctranslate2:
             for precision, workers in product(("float32", "int8"), (1, 2)):
-                changes = {"compute_type": precision, "processes": workers, "threads": 2 // workers}
-                name = f"CTranslate2 in {precision}, {workers} x {2 // workers} threads"
+                threads = 2 // workers
+                changes = {"compute_type": precision, "processes": workers, "threads": threads}
+                changes["seconds"] = seconds
+                name = f"CTranslate2 in {precision}, {workers} x {threads} threads"
                 sides[name] = side(
-                    ctranslate2,
-                    "ctranslate2_decoding.py",
-                    sentences,
-                    {**changes, "seconds": seconds},
-                    size,
-                    False,
+                    ctranslate2, "ctranslate2_decoding.py", sentences, changes, size, keep_memory=False
                 )
         sides = {name: one for name, one in sides.items() if only in name}
         save(compare(sides, "sentences_per_second", rounds), output)

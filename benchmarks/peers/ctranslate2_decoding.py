@@ -5,7 +5,6 @@ precision of its products.
 """
 
 import json
-import statistics
 import sys
 import tempfile
 from pathlib import Path
@@ -14,7 +13,7 @@ import torch
 from common import peak_memory
 from ctranslate2 import Translator
 from ctranslate2.converters import transformers
-from decoding import BEAM, LENGTH, rates
+from decoding import BEAM, LENGTH, print_median, rates
 from marian_transformer import build
 
 
@@ -59,8 +58,7 @@ def main() -> None:
         assert all(len(one.hypotheses[0]) == LENGTH for one in found)
 
     measured = rates(translate, sentences, len, options["seconds"])
-    figures = {"sentences_per_second": statistics.median(measured), "repeats": len(measured)}
-    print(json.dumps(figures | {"peak_memory_mib": peak_memory()}))
+    print_median(measured, {"peak_memory_mib": peak_memory()})
 
 
 if __name__ == "__main__":

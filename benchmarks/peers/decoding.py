@@ -53,6 +53,16 @@ def measure(build: Build) -> None:
             pool.close()
             pool.join()  # what they used is known only once they have ended
         memory = {}
+    print_median(measured, memory)
+
+
+def print_median(measured: list[float], memory: dict[str, float]) -> None:
+    """Prints a driver's one line.
+
+    Args:
+        measured: by `rates`.
+        memory: the most that the process held, where it is known.
+    """
     figures = {"sentences_per_second": statistics.median(measured), "repeats": len(measured)}
     print(json.dumps(figures | memory))
 

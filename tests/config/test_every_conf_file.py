@@ -576,8 +576,18 @@ def test_the_command_line_beats_debug(configure: Callable[..., Config]) -> None:
     assert (trainer["limit_train_batches"], trainer["limit_val_batches"]) == (9, 1)
 
 
+@pytest.mark.slow
 def test_a_sweep_is_the_product() -> None:
     resolvers.register()
-    jobs = compose_jobs(CONF, ["attention=dot,general", "seed=1,2"], True)
-    cells = [(job.config["attention"]["_target_"], job.config["seed"]) for job in jobs]
-    assert cells == list(product(("zoo.attention.Dot", "zoo.attention.General"), (1, 2)))
+    line = ["attention=dot,general", "selection=soft,hard", "seed=1,2,3"]
+    jobs = compose_jobs(CONF, line, True)
+    cells = {
+        (job.config["attention"]["_target_"], job.config["selection"]["_target_"], job.config["seed"])
+        for job in jobs
+    }
+    scores, selections = (
+        ("zoo.attention.Dot", "zoo.attention.General"),
+        ("zoo.attention.Soft", "zoo.attention.Hard"),
+    )
+    assert cells == set(product(scores, selections, (1, 2, 3)))
+    assert len(jobs) == 12

@@ -38,7 +38,7 @@ from zoo.reports.anchors import read_anchors
 from zoo.reports.drawings import by_length, learning_curves
 from zoo.reports.layer_costs import cost_tables, drawn_costs
 from zoo.reports.runs import Run
-from zoo.reports.speed_sentences import speed_sentences
+from zoo.reports.speed_sentences import CLAIMS, speed_sentences
 from zoo.reports.speeds import speed_tables
 from zoo.reports.tables import (
     beside,
@@ -148,8 +148,7 @@ def _speed(project: Path, name: str) -> str:
 
 
 def _faster(project: Path) -> str:
-    files = sorted((project / "results" / "benchmarks").glob("*.json"))
-    return speed_sentences({file.stem: json.loads(file.read_text(encoding="utf-8")) for file in files})
+    return speed_sentences({name: _kept(project, f"benchmarks/{name}.json") for name in CLAIMS})
 
 
 def _cost(project: Path, picture: Path, page: Path) -> str:

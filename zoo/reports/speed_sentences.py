@@ -4,6 +4,8 @@ import statistics
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from zoo.reports.speeds import counted
+
 
 class _Claim(NamedTuple):
     """What a file of results/benchmarks says.
@@ -23,7 +25,7 @@ class _Claim(NamedTuple):
     group: str = ""
 
 
-_CLAIMS = {
+CLAIMS = {
     "transformer_training_a": _Claim(
         "a small Transformer",
         "Hugging Face's Marian",
@@ -41,37 +43,31 @@ _CLAIMS = {
         "a Neural Turing Machine", "pytorch-ntm", "pytorch-ntm", group="4_at_a_time"
     ),
 }
+"""By the names of the files, without ending."""
 
 
-def speed_sentences(kept: Mapping[str, Mapping[str, Any]]) -> str:
+def speed_sentences(kept: Mapping[str, Any]) -> str:
     """Markdown of the claims that were measured; empty without any.
 
     Args:
-        kept: files of results/benchmarks by their names without ending.
+        kept: what the file of each of `CLAIMS` holds; None where it is not there.
     """
-    claims = [(claim, _sides(kept[name], claim)) for name, claim in _CLAIMS.items() if name in kept]
+    found = [(claim, kept.get(name)) for name, claim in CLAIMS.items()]
+    claims = [(claim, held[claim.group] if claim.group else held) for claim, held in found if held]
     if not claims:
         return ""
     shipped = [f"{one.trained} {_times(sides[one.shipped])} as fast as {one.peer}" for one, sides in claims]
     tuned = [
         f"{_times(sides[one.tuned])} as fast as {one.peer}" for one, sides in claims if one.tuned in sides
     ]
-    lines = f"On a CPU it trains {_listed(shipped)}, each as it is shipped."
+    said = f"On a CPU it trains {_listed(shipped)}, each as it is shipped"
     if tuned:
-        lines += f" With this project's settings of precision and memory it is {_listed(tuned)}"
-        lines += " ([all measurements](docs/speed.md))."
-    return f"{lines}\n"
-
-
-def _sides(figures: Mapping[str, Any], claim: _Claim) -> Mapping[str, Any]:
-    sides: Mapping[str, Any] = figures[claim.group] if claim.group else figures
-    return sides
+        said += f". With this project's settings of precision and memory it is {_listed(tuned)}"
+    return f"{said} ([all measurements](docs/speed.md)).\n"
 
 
 def _times(side: Mapping[str, Any]) -> str:
-    ratios = side["ratio"]
-    counted = side.get("counted_rounds", range(1, len(ratios) + 1))
-    return f"{statistics.median(ratios[number - 1] for number in counted):.1f} times"
+    return f"{statistics.median(counted(side, 'ratio')):.1f} times"
 
 
 def _listed(parts: list[str]) -> str:

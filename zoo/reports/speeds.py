@@ -57,19 +57,19 @@ def _unit(side: Mapping[str, Any]) -> str:
     return next(key for key in side if key.endswith(_RATE)).removesuffix(_RATE)
 
 
-def _counted(side: Mapping[str, Any], key: str) -> list[float]:
+def counted(side: Mapping[str, Any], key: str) -> list[float]:
     """The figures of the counted rounds."""
     values: list[float] = side[key]
     return [values[number - 1] for number in side.get("counted_rounds", range(1, len(values) + 1))]
 
 
 def _median(side: Mapping[str, Any], unit: str) -> str:
-    value = statistics.median(_counted(side, unit + _RATE))
+    value = statistics.median(counted(side, unit + _RATE))
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 def _ratio(side: Mapping[str, Any]) -> str:
-    ratios = _counted(side, "ratio")
+    ratios = counted(side, "ratio")
     middle = f"{statistics.median(ratios):.2f}"
     return middle if len(ratios) == 1 else f"{middle} ({min(ratios):.2f} to {max(ratios):.2f})"
 
@@ -82,11 +82,11 @@ def _memory(side: Mapping[str, Any]) -> str:
 def _conditions(machine: Mapping[str, Any] | None, sides: list[Any], file: str) -> str:
     """Machine and rounds, and where the figures lie."""
     rounds = {len(side["ratio"]) for side in sides}
-    counted = [len(side.get("counted_rounds", side["ratio"])) for side in sides]
+    quiet = [len(side.get("counted_rounds", side["ratio"])) for side in sides]
     told = [f"{max(rounds)} round{'s' if max(rounds) > 1 else ''}"]
-    if min(counted) < max(rounds):
-        told[0] += f", of which at least {min(counted)} had a quiet machine and count"
-    busy = (max(_counted(side, "other_cores")) for side in sides if "other_cores" in side)
+    if min(quiet) < max(rounds):
+        told[0] += f", of which at least {min(quiet)} had a quiet machine and count"
+    busy = (max(counted(side, "other_cores")) for side in sides if "other_cores" in side)
     if (others := max(busy, default=0.0)) > _QUIET:
         told.append(f"other processes used up to {others:.1f} cores")
     if machine:
