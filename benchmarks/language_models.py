@@ -1,10 +1,11 @@
 """Training speed of language models, beside nanoGPT and beside the same networks as mostly written.
 
 All sides train on the same batches of made-up tokens, with the same sizes, in float32 on one thread. GPT has
-the sizes of `shakespeare_gpt_small` and stands beside nanoGPT's own code; the others are plain torch: a loop
-over the steps of a window where attention reads the past, and scores of all tokens where few are masked. The
-figure is tokens per second, embeddings, clipping and optimiser included. Sides run in turn, each in its own
-process, the peers as they are shipped; the ratio is taken round by round.
+the sizes of `shakespeare_gpt_small` and stands beside nanoGPT's own code, once more in `bf16-mixed`, which
+nanoGPT does not have on a CPU; the others are plain torch: a loop over the steps of a window where attention
+reads the past, and scores of all tokens where few are masked. The figure is tokens per second, embeddings,
+clipping and optimiser included. Sides run in turn, each in its own process, the peers as they are shipped; the
+ratio is taken round by round.
 
     python benchmarks/language_models.py --peer FOLDER
 
@@ -30,6 +31,8 @@ sys.path.insert(0, str(DRIVERS))
 from languages import NETWORKS
 
 STEPS = 2000
+MIXED = "gpt_bf16"
+"""GPT in bfloat16, beside nanoGPT in float32 again: on a CPU it has nothing else."""
 
 
 def main(
@@ -49,12 +52,14 @@ def main(
         save(trainings(peer, data_dir), output)
         return
     summary = {}
-    for name in network or NETWORKS:
-        if name == "gpt" and not peer:
+    for name in network or [*NETWORKS, MIXED]:
+        if name in ("gpt", MIXED) and not peer:
             continue
         print(name)
-        sides = {"attention-zoo": Side(sys.executable, "zoo_languages.py", [name, str(seconds)], True)}
-        if name == "gpt":
+        precision = ["bf16"] if name == MIXED else []
+        ours = [name.removesuffix("_bf16"), str(seconds), *precision]
+        sides = {"attention-zoo": Side(sys.executable, "zoo_languages.py", ours, True)}
+        if name in ("gpt", MIXED):
             sides["nanoGPT"] = Side(sys.executable, "nanogpt.py", [peer, str(seconds)], same_allocator)
         else:
             arguments = [name, str(seconds)]

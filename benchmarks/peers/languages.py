@@ -67,12 +67,15 @@ def batches(sizes: Network) -> list[tuple[Tensor, Tensor]]:
     return made
 
 
-def measure(build: Callable[[str, Network], tuple[nn.Module, Loss]], fused: bool) -> None:
+def measure(
+    build: Callable[[str, Network], tuple[nn.Module, Loss]], fused: bool, mixed: bool = False
+) -> None:
     """Times optimiser steps over all batches, again and again, and prints the median tokens per second.
 
     Args:
         build: makes the network and its loss. States of recurrent networks are carried on.
         fused: whether the optimiser is torch's fused one.
+        mixed: under bfloat16 autocast.
     """
     torch.set_num_threads(1)
     torch.manual_seed(1)
@@ -92,7 +95,9 @@ def measure(build: Callable[[str, Network], tuple[nn.Module, Loss]], fused: bool
         start = time.perf_counter()
         for tokens, wanted in texts:
             optimizer.zero_grad()
-            loss(tokens, wanted).backward()
+            with torch.autocast("cpu", torch.bfloat16, enabled=mixed):
+                total = loss(tokens, wanted)
+            total.backward()
             torch.nn.utils.clip_grad_norm_(weights, 1.0)
             optimizer.step()
         return sum(tokens.numel() for tokens, _ in texts) / (time.perf_counter() - start)

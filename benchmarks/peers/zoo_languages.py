@@ -1,6 +1,6 @@
 """The zoo's side of `language_models.py`, in its own process.
 
-python zoo_languages.py NETWORK SECONDS
+python zoo_languages.py NETWORK SECONDS [bf16]
 """
 
 import sys
@@ -88,4 +88,4 @@ def _of_masked(network: BertPretraining, tokens: Tensor, stood: Tensor) -> Tenso
 
 
 if __name__ == "__main__":
-    measure(build, fused=True)
+    measure(build, fused=True, mixed=sys.argv[3:] == ["bf16"])
