@@ -4,8 +4,8 @@ All sides train on the same batches of made-up tokens, with the same sizes, in f
 the sizes of `shakespeare_gpt_small` and stands beside nanoGPT's own code, once more in `bf16-mixed`, which
 nanoGPT does not have on a CPU; the others are plain torch: a loop over the steps of a window where attention
 reads the past, and scores of all tokens where few are masked. The figure is tokens per second, embeddings,
-clipping and optimiser included. Sides run in turn, each in its own process, the peers as they are shipped; the
-ratio is taken round by round.
+clipping and optimiser included. Sides run in turn, each in its own process, the peers as they are shipped;
+the ratio is taken round by round.
 
     python benchmarks/language_models.py --peer FOLDER
 

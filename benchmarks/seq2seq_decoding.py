@@ -21,7 +21,7 @@ from typing import Annotated
 import typer
 from side_by_side import DataDir, Output, Rounds, Side, compare, multi30k, save
 
-OPTIONS = {"batch_size": 64, "processes": 1, "threads": 2, "mixed": False, "every": 1}
+OPTIONS = {"batch_size": 64, "processes": 1, "threads": 2, "mixed": False, "int8": False, "every": 1}
 ONE_AT_A_TIME = {"batch_size": 1, "every": 5}
 OURS = {
     "attention-zoo": {},
@@ -29,6 +29,8 @@ OURS = {
     "attention-zoo, 2 processes of 1 thread": {"processes": 2, "threads": 1},
     "attention-zoo in bf16-mixed": {"mixed": True},
     "attention-zoo in bf16-mixed, 2 processes of 1 thread": {"mixed": True, "processes": 2, "threads": 1},
+    "attention-zoo in int8": {"int8": True},
+    "attention-zoo in int8, 2 processes of 1 thread": {"int8": True, "processes": 2, "threads": 1},
 }
 
 
@@ -52,7 +54,7 @@ def main(
 
 
 def our_sides(driver: str, sentences: Path, seconds: float, size: str = "") -> dict[str, Side]:
-    """The zoo in both precisions, in batches and not, in one process and two."""
+    """The zoo in its precisions, in batches and not, in one process and two."""
     return {
         name: side(sys.executable, driver, sentences, {**changes, "seconds": seconds}, size, True)
         for name, changes in OURS.items()

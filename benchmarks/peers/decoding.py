@@ -2,8 +2,8 @@
 
 A driver is started as `python <driver>.py SENTENCES.json OPTIONS` and prints one JSON line. OPTIONS is a JSON
 object: `batch_size`; `processes` that share the batches, with so many `threads` each; `mixed`, for bfloat16
-autocast; `every`, to take each so many-th sentence; `seconds`, the least time of measuring; `profile`, to
-print where one process spends it instead.
+autocast; `int8`, for linear maps in eight bits where a side has them; `every`, to take each so many-th
+sentence; `seconds`, the least time of measuring; `profile`, to print where one process spends it instead.
 """
 
 import json

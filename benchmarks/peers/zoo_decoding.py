@@ -1,11 +1,15 @@
 """The zoo's own side: beam search with the network of `zoo_seq2seq.py`."""
 
+import json
+import sys
+
 import torch
 from decoding import BEAM, LENGTH, Search, measure
 from zoo_seq2seq import build as build_model
 
 from zoo.core.batch import Padded
 from zoo.decoding import Beam
+from zoo.kernels.int8 import use_int8
 
 
 def build(vocabulary: int) -> tuple[torch.nn.Module, Search]:
@@ -16,6 +20,8 @@ def build(vocabulary: int) -> tuple[torch.nn.Module, Search]:
 
 def search_with(network: torch.nn.Module) -> Search:
     """Beam search as a task runs it, but with EOS among the forbidden tokens."""
+    if json.loads(sys.argv[2])["int8"]:
+        use_int8(network)
     beam = Beam(beam_size=BEAM, length_penalty=1.0)
 
     @torch.no_grad()

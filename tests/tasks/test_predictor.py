@@ -323,5 +323,5 @@ def test_precisions(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     mixed.plot(TEXTS[0], tmp_path / "one.png")
     assert set(seen) == {True}, "of the heads as well"
     assert score != mixed_score == pytest.approx(score, rel=0.05)
-    with pytest.raises(ValueError, match="precision must be 32-true or bf16-mixed, got 'fp16'"):
+    with pytest.raises(ValueError, match="precision must be one of 32-true, bf16-mixed, int8, got 'fp16'"):
         zoo.load(run, precision="fp16")

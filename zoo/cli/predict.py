@@ -12,6 +12,7 @@ from zoo.cli.load import is_run, loader, require_options
 from zoo.cli.predict_games import play_games
 from zoo.cli.predict_pictures import pictures_behind, predict_pictures
 from zoo.cli.predict_texts import predict_texts
+from zoo.cli.processes import sharing
 from zoo.cli.score_texts import score_texts
 from zoo.inference.trained_models import RECIPES
 
@@ -74,6 +75,13 @@ def predict(
             " tokens that have it (all but the first) and the perplexity; `-` is standard input."
         ),
     ] = None,
+    processes: Annotated[
+        int,
+        typer.Option(
+            min=1,
+            help="That share the lines of a file on a CPU, each with a copy of the model and its cores.",
+        ),
+    ] = 1,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -103,8 +111,13 @@ def predict(
         if options and score is None:
             for run in takewhile(is_run, arguments):
                 require_options(run, options, load)
+        if processes > 1 and file is None and arguments[-1] != "-":
+            raise ValueError(
+                "--processes share the lines of a file: give --file FILE, or - for standard input"
+            )
+        share = sharing(processes, device=device, precision=precision) if processes > 1 else None
         if score is not None:
-            if file is not None or plot is not None or nbest > 1 or options:
+            if file is not None or plot is not None or nbest > 1 or options or share:
                 raise ValueError("--score takes nothing but runs and a file: leave the other options out")
             score_texts(arguments, file=score, load=load)
         elif file is None and all(map(is_run, arguments)) and load(arguments[0]).without_input:
@@ -112,4 +125,6 @@ def predict(
         elif file is None and (pictures := pictures_behind(arguments)):
             predict_pictures(arguments[: -len(pictures)], pictures, nbest=nbest, plot=plot, load=load)
         else:
-            predict_texts(arguments, file=file, nbest=nbest, plot=plot, load=load, options=options)
+            predict_texts(
+                arguments, file=file, nbest=nbest, plot=plot, load=load, options=options, share=share
+            )

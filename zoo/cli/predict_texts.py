@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain, dropwhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from rich.text import Text
 
 from zoo.cli.ask import answered, ask, write
 from zoo.cli.load import RUN_IS, Load, asks_for, is_run, require_alike, require_inputs
+from zoo.cli.processes import Share
 from zoo.core.problems import similar
 from zoo.inference.trained_models import PREFIX, RECIPES, is_trained
 
@@ -44,6 +46,7 @@ def predict_texts(
     plot: Path | None,
     load: Load,
     options: Mapping[str, Any],
+    share: AbstractContextManager[Share] | None = None,
 ) -> None:
     """Prints what models answer to texts, or to pairs of texts, and draws what they attend to.
 
@@ -56,6 +59,7 @@ def predict_texts(
         plot: the drawing; None for none.
         load: see `loader`.
         options: further arguments of the models' `predict`, see `require_options`.
+        share: processes that answer lines, see `sharing`; None: this one does.
 
     Raises:
         ValueError: something cannot be read or drawn.
@@ -92,7 +96,9 @@ def predict_texts(
     if given is not None and texts[0] and nbest == len(predictors) == 1 and hasattr(first, "stream"):
         _stream(first, texts[0], options)
     else:
-        _print_answers(predictors, texts, nbest, options, unit="pairs" if paired else "sentences")
+        unit = "pairs" if paired else "sentences"
+        with share or nullcontext(ask) as answers_of:
+            _print_answers(predictors, texts, nbest, options, answers_of, unit=unit)
     if plot is not None:
         for picture in first.draw(predictors, texts[0], plot):
             print(f"drew {picture}", file=sys.stderr)
@@ -228,6 +234,7 @@ def _print_answers(
     texts: Sequence[Any],
     nbest: int,
     options: Mapping[str, Any],
+    answers_of: Share,
     *,
     unit: str,
 ) -> None:
@@ -241,7 +248,9 @@ def _print_answers(
                 window = texts[start : start + WINDOW]
                 asked = [text for text in window if text]
                 found = {
-                    name: iter(ask(predictor, asked, nbest, lambda count: bar.advance(task, count), options))
+                    name: iter(
+                        answers_of(predictor, asked, nbest, lambda count: bar.advance(task, count), options)
+                    )
                     for name, predictor in predictors.items()
                 }
                 lines: list[str | RenderableType] = []

@@ -21,7 +21,7 @@ def load(run: str | Path, *, device: str | None = None, precision: str = "32-tru
         run: a run's folder, for its best checkpoint, a folder that `zoo export` wrote, a checkpoint file, or
             the name of a model that comes with the package: `dates`, `digits` or `shapes`.
         device: such as `cpu` or `cuda:1`; None for the GPU where there is one.
-        precision: `32-true`, or `bf16-mixed` for matrix products in bfloat16.
+        precision: `32-true`, `bf16-mixed` or `int8`, see `Predictor`.
 
     Returns:
         The predictor of the model's task.

@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 import torch
 
+from zoo.kernels.int8 import multiplies_int8
 from zoo.kernels.precision import multiplies_bfloat16
 
 _log = logging.getLogger(__name__)
@@ -23,12 +24,24 @@ def prepare_precision(config: Mapping[str, Any]) -> str:
 
 
 def usable_precision(precision: str, device_type: str) -> str:
-    """The precision, or float32, with a warning, on a CPU without instructions for bfloat16.
+    """The precision, or float32, with a warning, on a CPU without instructions for bfloat16 or eight bits.
 
     Args:
-        precision: Lightning's name, such as `bf16-mixed`.
+        precision: Lightning's name, such as `bf16-mixed`, or `int8`.
         device_type: `cpu`, `cuda`, ..., or Lightning's name of an accelerator.
+
+    Raises:
+        ValueError: `int8` is asked of another device than a CPU.
     """
+    if precision == "int8":
+        if device_type != "cpu":
+            raise ValueError(f"precision=int8 is for a CPU, and the device is {device_type}: use bf16-mixed")
+        if multiplies_int8():
+            return precision
+        _log.warning(
+            "This CPU has no instructions for products of eight bits (VNNI): int8 is computed in float32."
+        )
+        return "32-true"
     if precision != "bf16-mixed" or multiplies_bfloat16(device_type):
         return precision
     _log.warning(

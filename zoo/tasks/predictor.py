@@ -15,6 +15,7 @@ from rich.console import RenderableType
 from zoo.core.files import write_where_asked
 from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.figures import render
+from zoo.kernels.int8 import use_int8
 from zoo.kernels.noise import keyed
 from zoo.runtime.half_precision import usable_precision
 from zoo.tasks.exploration import ANSWERS, Answer, Exploration
@@ -25,7 +26,7 @@ from zoo.training.exported import WEIGHTS
 if TYPE_CHECKING:
     from zoo.tasks.task import Task
 
-PRECISIONS = ("32-true", "bf16-mixed")
+PRECISIONS = ("32-true", "bf16-mixed", "int8")
 
 
 class Predictor:
@@ -53,7 +54,8 @@ class Predictor:
         checkpoint: what `read_checkpoint` returned.
         task: the model with the checkpoint's weights.
         device: such as `cpu` or `cuda:1`; None for the GPU where there is one.
-        precision: `32-true`, or `bf16-mixed` for matrix products in bfloat16.
+        precision: `32-true`, `bf16-mixed` for matrix products in bfloat16, or `int8` for linear maps with
+            weights of eight bits, on a CPU.
 
     Raises:
         TypeError: a derived class says neither, raised when it is made.
@@ -76,10 +78,12 @@ class Predictor:
 
     def __init__(self, checkpoint: Checkpoint, task: "Task", *, device: str | None, precision: str) -> None:
         if precision not in PRECISIONS:
-            raise ValueError(f"precision must be {' or '.join(PRECISIONS)}, got {precision!r}")
+            raise ValueError(f"precision must be one of {', '.join(PRECISIONS)}, got {precision!r}")
         self.checkpoint = checkpoint
         self.task: Task = task.eval().to(choose_device(device))
         self.precision = usable_precision(precision, self.task.device.type)
+        if self.precision == "int8":
+            use_int8(self.task)
 
     @classmethod
     def inputs(cls) -> Inputs | None:
