@@ -206,6 +206,14 @@ def test_windows_beyond_the_context_are_refused() -> None:
         build(context=5)
 
 
+def test_positions_reach_the_context() -> None:
+    with pytest.raises(ValueError, match=r"maximum_length=6 .* sequences of 7 tokens; lower model\.context"):
+        build(context=7)
+    with pytest.raises(ValueError, match=r"sequences of 7 tokens; lower data\.maximum_length"):
+        build(spec(context=7))
+    assert build(context=7, positions=Sinusoidal).context == 7
+
+
 def test_the_weights_of_another_library_give_its_scores() -> None:
     transformers = pytest.importorskip("transformers")
     config = transformers.GPT2Config(

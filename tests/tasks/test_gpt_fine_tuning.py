@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 import torch.nn.functional as F
 from small_run import WORDS, part, save_run
@@ -19,7 +20,9 @@ from zoo.tasks.classification import ClassificationTask
 from zoo.tasks.classification.batch import ClassificationBatch
 from zoo.tasks.matching import MatchingTask
 from zoo.tasks.matching.batch import MatchingBatch
-from zoo.tasks.pretrained import begin_with_run
+from zoo.tasks.pretrained import begin_with_run, run_fits_network
+from zoo.tasks.rules import Configured
+from zoo.training.checkpoint import CheckpointError, read_checkpoint
 
 TEXT = text_spec(WORDS, maximum_length=6)
 CLASSES = LabelSpec(("a", "b", "c"))
@@ -66,10 +69,9 @@ def test_both_tasks_add_the_loss_of_the_language_model() -> None:
         torch.testing.assert_close(loss, expected)
 
 
-def test_it_begins_with_the_weights_of_a_language_model(tmp_path: Path) -> None:
+def saved(folder: Path, weights: dict[str, torch.Tensor]) -> Path:
+    """A run of `model=gpt` with these weights."""
     trained = DataSpec("running", {"text": TEXT}, test_hash="0" * 64, vocabulary_hash="1" * 64)
-    torch.manual_seed(1)
-    network = Gpt(spec=trained, activation=torch.nn.GELU, **SIZES, **PARTS)
     model = part(
         "zoo.networks.gpt.Gpt",
         attention={"score": part("zoo.attention.ScaledDot")},
@@ -84,20 +86,62 @@ def test_it_begins_with_the_weights_of_a_language_model(tmp_path: Path) -> None:
         decoding=part("zoo.decoding.Sample", partial=False, seed=5),
         monitor="val/loss",
     )
-    run = tmp_path / "run"
-    save_run(run, {"model": model, "task": task}, trained, 1.0)
-    path = run / "checkpoints" / "best.ckpt"
+    save_run(folder, {"model": model, "task": task}, trained, 1.0)
+    path = folder / "checkpoints" / "best.ckpt"
     content = torch.load(path, weights_only=True)
-    content["state_dict"] = {f"network.{name}": weight for name, weight in network.state_dict().items()}
+    content["state_dict"] = {f"network.{name}": weight for name, weight in weights.items()}
     torch.save(content, path)
+    return folder
 
-    spec = DataSpec("texts", {"text": TEXT, "label": CLASSES})
-    classifier = GptClassifier(spec=spec, pretrained=str(run), **SIZES, **PARTS)
-    trainer: Any = type("Trainer", (), {"ckpt_path": None, "state": type("State", (), {"fn": "fit"})})
+
+SPEC = DataSpec("texts", {"text": TEXT, "label": CLASSES})
+TRAINER: Any = type("Trainer", (), {"ckpt_path": None, "state": type("State", (), {"fn": "fit"})})
+
+
+def language_model() -> Gpt:
+    torch.manual_seed(1)
+    return Gpt(spec=DataSpec("running", {"text": TEXT}), activation=torch.nn.GELU, **SIZES, **PARTS)
+
+
+def test_it_begins_with_the_weights_of_a_language_model(tmp_path: Path) -> None:
+    network = language_model()
+    run = saved(tmp_path / "run", network.state_dict())
+    classifier = GptClassifier(spec=SPEC, pretrained=str(run), **SIZES, **PARTS)
     before = {name: weight.clone() for name, weight in classifier.state_dict().items()}
-    begin_with_run(classifier, spec, trainer)
+    begin_with_run(classifier, SPEC, TRAINER)
     given = network.state_dict()
     for name, weight in classifier.state_dict().items():
         expected = given[name.removeprefix("gpt.")] if name.startswith("gpt.") else before[name]
         assert torch.equal(weight, expected)
     assert {name.removeprefix("gpt.") for name in before if name.startswith("gpt.")} == set(given)
+
+
+def test_a_run_that_has_the_embeddings_alone_is_refused(tmp_path: Path) -> None:
+    weights = {name: one for name, one in language_model().state_dict().items() if "decoder" not in name}
+    run = saved(tmp_path / "run", weights)
+    classifier = GptClassifier(spec=SPEC, pretrained=str(run), **SIZES, **PARTS)
+    before = {name: weight.clone() for name, weight in classifier.state_dict().items()}
+    with pytest.raises(CheckpointError, match=r"such as gpt\.decoder.* it is a run of another model"):
+        begin_with_run(classifier, SPEC, TRAINER)
+    assert all(torch.equal(before[name], weight) for name, weight in classifier.state_dict().items())
+
+
+@pytest.mark.parametrize(
+    ("changed", "key", "named"),
+    [
+        ({}, "", ""),
+        ({"window": 3}, "", ""),
+        ({"heads": 4}, "model.heads", "must be 2"),
+        ({"activation": part("torch.nn.ReLU")}, "model.activation", "torch.nn.GELU"),
+        ({"pre_norm": True}, "model.pretrained", "is of Gpt, without pre_norm"),
+    ],
+)
+def test_a_run_of_other_settings_or_of_another_model_is_named(
+    tmp_path: Path, changed: dict[str, Any], key: str, named: str
+) -> None:
+    run = str(saved(tmp_path / "run", {}))
+    model = read_checkpoint(run).config["model"] | changed | {"pretrained": run}
+    config = {"model": model, "data": {"tokenizer": {"run": run}}}
+    found = list(run_fits_network(Configured(config, (), lambda node: None, lambda node, key: None)))
+    assert [one.key for one in found] == ([key] if key else [])
+    assert all(named in one.message for one in found)

@@ -21,7 +21,7 @@ from zoo.decoding import Step
 from zoo.kernels import Dropout, Linear
 from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.language_model import Modelled
-from zoo.networks.positions import Positions
+from zoo.networks.positions import Positions, require_reach
 from zoo.networks.transformer import DecoderLayer, LayerState, Settings, TransformerDecoder
 
 _STD = 0.02
@@ -70,8 +70,8 @@ class Gpt(nn.Module):
         slides: whether text beyond the context is continued; else it is refused.
 
     Raises:
-        ValueError: a size is below 1 or cannot be divided among the heads, a dropout is not in [0, 1), or the
-            data's windows are longer than the context.
+        ValueError: a size is below 1 or cannot be divided among the heads, a dropout is not in [0, 1), the
+            data's windows are longer than the context, or positions end before it.
     """
 
     carries = False
@@ -119,6 +119,8 @@ class Gpt(nn.Module):
         self.slides = slides
         self.embed = nn.Embedding(text.size, model_size)
         self.positions = positions(size=model_size)
+        lower = "data.maximum_length" if context is None else "model.context"
+        require_reach(self.positions, self.context, lower=lower)
         settings = Settings(
             model_size=model_size,
             feed_forward_size=feed_forward_size,

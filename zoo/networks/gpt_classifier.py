@@ -22,7 +22,7 @@ from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
 from zoo.networks.gpt import Gpt
 from zoo.networks.lstm_attention import Classified, require_texts
-from zoo.networks.positions import Positions, require_reach
+from zoo.networks.positions import Positions
 
 _DEVIATION = 0.02
 """Of new weights as they begin (section 4.1)."""
@@ -103,7 +103,6 @@ class GptClassifier(nn.Module):
             pre_norm=pre_norm,
             window=window,
         )
-        require_reach(self.gpt.positions, longest)
         self.marks = nn.Embedding(3, model_size)
         self.dropout, self.classify = Dropout(dropout), Linear(model_size, spec.outputs())
         for part in (self.marks, self.classify):

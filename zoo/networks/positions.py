@@ -96,12 +96,13 @@ class RotaryPositions(Positions):
         return embedded
 
 
-def require_reach(positions: Positions, longest: int) -> None:
+def require_reach(positions: Positions, longest: int, *, lower: str = "data.maximum_length") -> None:
     """Refuses learned positions that end before the longest sequence.
 
     Args:
         positions: the encoding.
         longest: the most tokens of a sequence.
+        lower: the setting that says how many these are.
 
     Raises:
         ValueError: says how many there are.
@@ -109,5 +110,5 @@ def require_reach(positions: Positions, longest: int) -> None:
     if isinstance(positions, Learned) and longest > len(positions.vectors):
         raise ValueError(
             f"positions: maximum_length={len(positions.vectors)} is too small for sequences of {longest}"
-            " tokens; lower data.maximum_length"
+            f" tokens; lower {lower}"
         )

@@ -15,7 +15,16 @@ from zoo.training.checkpoint import Checkpoint, CheckpointError, read_checkpoint
 
 _log = logging.getLogger(__name__)
 
-_SHAPING = ("model_size", "feed_forward_size", "heads", "layers", "positions", "attention", "pre_norm")
+_SHAPING = (
+    "model_size",
+    "feed_forward_size",
+    "heads",
+    "layers",
+    "positions",
+    "attention",
+    "activation",
+    "pre_norm",
+)
 """Settings of a model that decide what its weights mean."""
 
 
@@ -32,7 +41,8 @@ def begin_with_run(network: nn.Module, spec: DataSpec, trainer: pl.Trainer) -> N
         trainer: with which it is trained.
 
     Raises:
-        CheckpointError: the run cannot be read, its tokens are others, or its weights do not fit.
+        CheckpointError: the run cannot be read, its tokens are others, or its weights do not fit, or are some
+            of a part alone.
     """
     run = getattr(network, "pretrained", None)
     if run is None or trainer.state.fn != "fit" or trainer.ckpt_path is not None:
@@ -55,6 +65,12 @@ def begin_with_run(network: nn.Module, spec: DataSpec, trainer: pl.Trainer) -> N
                 f"model.pretrained={run} does not fit: {name} is {tuple(weight.shape)} there and"
                 f" {tuple(own[name].shape)} here"
             )
+    parts = {name.split(".")[0] for name in taken}
+    if lacking := sorted(name for name in own.keys() - taken if name.split(".")[0] in parts):
+        raise CheckpointError(
+            f"model.pretrained={run} has {len(taken)} weights of a {type(network).__name__}, and of the same"
+            f" parts lacks {len(lacking)}, such as {lacking[0]}: it is a run of another model"
+        )
     with torch.no_grad():
         for name, weight in taken.items():
             own[name].copy_(weight)
@@ -92,6 +108,11 @@ def run_fits_network(configured: Configured) -> Iterator[Problem]:
         trained: Mapping[str, Any] = read_checkpoint(run).config["model"]
     except (CheckpointError, KeyError) as error:
         yield Problem("model.pretrained", str(error))
+        return
+    if lacking := [key for key in _SHAPING if key in model and key not in trained]:
+        kind = str(trained.get("_target_")).rpartition(".")[2]
+        message = f"must be a run of a model like this one; {run} is of {kind}, without {', '.join(lacking)}"
+        yield Problem("model.pretrained", message)
         return
     for key in _SHAPING:
         if key in model and key in trained and model[key] != trained[key]:

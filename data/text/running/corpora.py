@@ -275,12 +275,12 @@ class OwnRunningText(RunningText):
         """Reads the files as they are needed.
 
         Raises:
-            ValueError: a file cannot be read or is blank, or there are too few to hold some out.
+            ValueError: a file cannot be read, is blank or too short, or there are too few to hold some out.
         """
         train = self._given["train"]
         missing = [split for split in ("val", "test") if split not in self._given]
         if missing and not train.is_dir():
-            return self._cut(read_text(train), missing)
+            return self._cut(_of_file(train), missing)
         rows = with_held_out(
             self.name,
             self._given,
@@ -293,6 +293,12 @@ class OwnRunningText(RunningText):
         """The end of a file for each split that is missing."""
         ends = [int(len(text) * (1 - self.held_out * part)) for part in range(len(missing), -1, -1)]
         parts = dict(zip(["train", *missing], zip([0, *ends], ends, strict=False), strict=True))
+        if blank := [split for split, (start, end) in parts.items() if is_blank(text[start:end])]:
+            raise ValueError(
+                f"{self._given['train']} has {len(text):,} characters, and with held_out={self.held_out:g} no"
+                f" text is left for {' and '.join(blank)}: give a longer file, or others with"
+                f" {' and '.join(f'data.corpus.{split}=' for split in missing)}"
+            )
         splits = {split: iter([(text[start:end],)]) for split, (start, end) in parts.items()}
         for split, path in self._given.items():
             if split != "train":

@@ -197,6 +197,19 @@ class TestOwnText:
         splits = {split: [text for (text,) in rows] for split, rows in corpus.load().items()}
         assert splits == {"train": ["a" * 9], "val": ["a"], "test": ["b" * 10]}
 
+    @pytest.mark.parametrize(
+        ("text", "named"),
+        [
+            (" \n\n", r"book\.txt is blank"),
+            ("abc", r"book\.txt has 3 characters, .*held_out=0\.1 .*left for val: .*data\.corpus\.val="),
+            ("a text" + 9 * "\n", r"book\.txt has 15 characters, .*left for val and test: "),
+        ],
+    )
+    def test_a_file_with_nothing_to_hold_out_is_named(self, tmp_path: Path, text: str, named: str) -> None:
+        (tmp_path / "book.txt").write_text(text)
+        with pytest.raises(ValueError, match=named):
+            OwnRunningText(train=str(tmp_path / "book.txt")).load()
+
     def test_an_empty_file_is_named_before_anything_is_read(self, tmp_path: Path) -> None:
         (tmp_path / "texts").mkdir()
         for name in ("a", "b"):
