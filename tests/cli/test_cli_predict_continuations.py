@@ -110,6 +110,18 @@ def test_lines_are_scored(run: Path, tmp_path: Path) -> None:
     assert both == [f"{name}\t{last.log_prob:.4f}\t1\t{last.perplexity:.2f}" for name in (run, again)]
 
 
+def test_unknown_tokens_are_said(run: Path) -> None:
+    said = "2 of 4 tokens are unknown: the model reads <unk> in their place"
+    assert _zoo(run, "aXYb", "--length", 3).stderr.splitlines()[-1] == said
+    assert f"line 1: {said}" in _zoo(run, "aXYb", "--length", 3, "--nbest", 2).stderr
+    scored = _zoo(run, "--score", "-", stdin=b"ab\naXYb\n")
+    assert scored.exit_code == 0
+    assert [line for line in scored.stderr.splitlines() if "unknown" in line] == [
+        f"standard input, line 2: {said}"
+    ]
+    assert "unknown" not in _zoo(run, "ab", "--length", 3).stderr
+
+
 def test_what_cannot_be_done_is_said(run: Path, tmp_path: Path) -> None:
     other = make_run(tmp_path / "translates")
     assert _fails(other, "abc", "--top-k", 3, "--length", 4) == (
@@ -120,3 +132,7 @@ def test_what_cannot_be_done_is_said(run: Path, tmp_path: Path) -> None:
     assert "leave the other options out" in _fails(run, "--score", "-", "--nbest", 2)
     assert "give temperature" in _fails(run, "abc", "--nbest", 2, "--temperature", 0)
     assert "top_p must be" in _fails(run, "abc", "--top-p", 2)
+    assert _fails(run, "") == f"the text is empty, and the model of {run} needs a token to go on from"
+    assert _fails(run, "--score", "-", stdin=b"\n \n") == (
+        "standard input has no line with a text: there is nothing to score"
+    )

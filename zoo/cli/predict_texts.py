@@ -93,6 +93,8 @@ def predict_texts(
     if plot is not None:
         require_alike(predictors, plot)
     first = next(iter(predictors.values()))
+    if given is not None and not texts[0] and getattr(first, "reads_blanks", False):
+        raise ValueError(f"the text is empty, and the model of {runs[0]} needs a token to go on from")
     if given is not None and texts[0] and nbest == len(predictors) == 1 and hasattr(first, "stream"):
         _stream(first, texts[0], options)
     else:
@@ -219,6 +221,8 @@ def _stream(predictor: Any, text: str, options: Mapping[str, Any]) -> None:
     """Writes a text and, piece by piece, what follows."""
     pieces = predictor.stream(text, **options)
     first = next(pieces, "")  # before anything is written: what is wrong shows here
+    for remark in predictor.remarks_on(text):
+        print(remark, file=sys.stderr)
     try:
         for piece in chain([text, first], pieces):
             sys.stdout.write(piece)

@@ -21,7 +21,8 @@ def score_texts(runs: Sequence[str], *, file: str, load: Load) -> None:
         load: see `loader`.
 
     Raises:
-        ValueError: there is no such run or file, or a run's model gives texts no probability.
+        ValueError: there is no such run or file, nothing stands in it, or a run's model gives texts no
+            probability.
     """
     from zoo.training.checkpoint import nearest
 
@@ -30,6 +31,9 @@ def score_texts(runs: Sequence[str], *, file: str, load: Load) -> None:
             near = nearest(Path(run))
             raise ValueError(f"{run!r} is not a run{near}; with --score FILE there is no sentence")
     lines = read_lines(file)
+    if not any(lines.values()):
+        name = "standard input" if file == "-" else file
+        raise ValueError(f"{name} has no line with a text: there is nothing to score")
     models = {}
     for run in runs:
         models[run] = load(run)
@@ -37,13 +41,15 @@ def score_texts(runs: Sequence[str], *, file: str, load: Load) -> None:
             raise ValueError(f"the model of {run} gives texts no probability: --score needs a language model")
         print(f"using {models[run].checkpoint}", file=sys.stderr)
     totals = dict.fromkeys(models, (0.0, 0))
-    for text in lines.values():
+    for where, text in lines.items():
         for run, model in models.items():
             before = [run] if len(models) > 1 else []
             if not text:
                 print(*before, "", "", "", sep="\t")
                 continue
             (found,) = model.score([text])
+            for remark in model.remarks_on(text):
+                print(*before, f"{where}: {remark}", sep="\t", file=sys.stderr)
             print(*before, f"{found.log_prob:.4f}", found.tokens, f"{found.perplexity:.2f}", sep="\t")
             totals[run] = totals[run][0] + found.log_prob, totals[run][1] + found.tokens
     for run, (log_prob, tokens) in totals.items():

@@ -38,8 +38,9 @@ class Predictor:
     (called after each batch with its number of inputs), and those that continue texts: `length`,
     `temperature`, `top_k`, `top_p` and `seed`. A class that writes piece by piece also has
     `stream(text, **these)`, an iterator of strings, and one that gives texts a probability `score(texts)`,
-    see `zoo.cli.score_texts`. For `--plot` a class has `draw`, see `TextPredictor`
-    (of a pair, too) and `PicturePredictor`. `zoo explore` shows what `explore` returns.
+    see `zoo.cli.score_texts`; both have `remarks_on(text)`, warnings about a text. For `--plot` a class has
+    `draw`, see `TextPredictor` (of a pair, too) and `PicturePredictor`. `zoo explore` shows what `explore`
+    returns.
 
     Attributes:
         without_input: True of a class that answers without input, see `Player`; any other has a `predict`

@@ -453,6 +453,12 @@ def test_another_way_to_compute_a_metric_is_refused_for_that_metric(sweep: Path)
     assert compare(sweep).metric == "exact_match"
     edit(sweep / "12_dot", signatures={"exact_match": "nrefs:1|case:lc|tok:13a"})
     assert "the signature of exact_match differs: nrefs:1|case:mixed|tok:13a in " in refused(sweep)
+    words = "characters; windows of {} tokens, each {} behind the last"
+    for run in sweep.iterdir():
+        edit(run, signatures={"exact_match": words.format(8, 2 if run.name == "12_dot" else 8)})
+    message = refused(sweep)
+    assert f'"{words.format(8, 8)}" in ' in message
+    assert f'but "{words.format(8, 2)}" in {sweep / "12_dot"}' in message
     assert compare(sweep, metrics=("tf_perplexity",)).metric == "tf_perplexity"
     edit(sweep / "12_dot", signatures={})
     assert f"none in {sweep / '12_dot'} (`zoo test RUN` writes results that have it)" in refused(sweep)

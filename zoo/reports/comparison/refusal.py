@@ -72,6 +72,14 @@ def _those(having: Mapping[str | None, Sequence[Path]]) -> str:
     parts = []
     for value, paths in having.items():
         more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-        shown = "none" if value is None else value if "|" in value else value[:12]
-        parts.append(f"{shown} in {', '.join(map(str, paths[:_NAMED]))}{more}")
+        parts.append(f"{_shown(value)} in {', '.join(map(str, paths[:_NAMED]))}{more}")
     return ", but ".join(parts)
+
+
+def _shown(value: str | None) -> str:
+    """The beginning of a hash, and the whole of what says in words how something is measured."""
+    if value is None:
+        return "none"
+    if " " in value:
+        return f'"{value}"'
+    return value if "|" in value else value[:12]

@@ -228,6 +228,16 @@ class TextGenerator(Predictor):
             draw(file, partial(figures.__getitem__, name))
         return paths
 
+    def remarks(self, answers: Sequence[Continuation]) -> Iterator[str]:
+        """See `remarks_on`, of the text that is continued."""
+        yield from self.remarks_on(answers[0].prompt)
+
+    def remarks_on(self, text: str) -> Iterator[str]:
+        """Says that the vocabulary lacks tokens of a text."""
+        ids = self._ids(text)
+        if unknown := ids.count(self.task.text.special.get("unk", -1)):
+            yield f"{unknown:,} of {len(ids):,} tokens are unknown: the model reads <unk> in their place"
+
     def columns(self, answer: Continuation, nbest: int) -> list[str]:
         """The text with its continuation; before it, of several, the log-probability."""
         whole = answer.prompt + answer.text
