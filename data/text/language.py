@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -21,6 +22,9 @@ from zoo.tasks.language_modelling.batch import TextBatch
 if TYPE_CHECKING:
     from data.core.batching import Rows
     from data.text.preparation import Prepared
+
+
+_log = logging.getLogger(__name__)
 
 
 class LanguageData(TextData):
@@ -124,6 +128,8 @@ class LanguageData(TextData):
             raise ValueError(f"split {split} of {self.corpus.name} has no token that follows another")
         self.report[split] = {self.noun: len(stream.starts) - 1, "tokens": len(stream)}
         shuffled = training and self.shuffled
+        if training:
+            self._warn_of_short_text(len(stream), len(plan.starts))
         plan, self._planned[split] = plan.side_by_side(rows, whole=training)
         if shuffled:
             count = max(1, len(plan.starts) // rows) * rows
@@ -131,6 +137,19 @@ class LanguageData(TextData):
             plan = plan.of(np.resize(np.arange(len(plan.starts)), count))
             return RandomWindows(stream, plan, padding, context=self.maximum_length, seed=self.seed)
         return Windows(stream, plan, padding)
+
+    def _warn_of_short_text(self, tokens: int, windows: int) -> None:
+        where = f"split train of {self.corpus.name} has {tokens:,} tokens"
+        if tokens <= self.maximum_length:
+            _log.warning(
+                "%s, and data.maximum_length=%d: every window is all of it", where, self.maximum_length
+            )
+        elif windows < self.batch_size and not self.shuffled:
+            _log.warning(
+                "%s, which are %d windows of data.maximum_length=%d: batches have these in place of"
+                " data.batch_size=%d",
+                *(where, windows, self.maximum_length, self.batch_size),
+            )
 
     def _batches(  # type: ignore[override]
         self, split: str, seed: int | None, layout: Layout

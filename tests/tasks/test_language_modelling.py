@@ -289,8 +289,29 @@ class TestUse:
         with pytest.raises(ValueError, match="token"):
             predictor.predict([""])
 
+    def test_a_context_that_does_not_slide_is_filled_and_no_more(self) -> None:
+        data = spec()
+        predictor = predictor_of(make_task(gpt(data, slides=False), data))
+        room = CONTEXT + 1 - 3
+        (found,) = predictor.predict(["abc"], length=room, temperature=0)[0]
+        assert len(found.text) == room
+        assert "".join(predictor.stream("abc", length=room, temperature=0)) == found.text
+        for ask in (predictor.predict, lambda texts, **named: next(predictor.stream(texts[0], **named))):
+            with pytest.raises(ValueError, match=f"does not slide .* give at most {room}$"):
+                ask(["abc"], length=room + 1)
+            with pytest.raises(ValueError, match="the text is too long"):
+                ask(["abc" * CONTEXT], length=1)
+
 
 class TestShown:
+    def test_samples_end_with_a_context_that_does_not_slide(self, tmp_path: Path) -> None:
+        data = text_data(tmp_path)
+        task = make_task(gpt(data.spec, slides=False), data.spec)
+        table = SampleTable(folder=tmp_path, texts=1, length=4 * CONTEXT)
+        quiet_trainer(tmp_path, max_steps=2, callbacks=[table]).fit(task, datamodule=data)
+        (item,) = table.items(task.eval(), 1)
+        assert len(item["input"] + item["prediction"]) == CONTEXT + 1
+
     def test_texts_are_continued_at_a_validation(self, tmp_path: Path) -> None:
         data = text_data(tmp_path)
         task = make_task(gpt(data.spec), data.spec, decoding=Greedy())

@@ -156,6 +156,25 @@ def test_random_windows_are_a_matter_of_seed_and_epoch(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"maximum_length": 36}, ["36 tokens, and data.maximum_length=36: every window is all of it"]),
+        ({"maximum_length": 36, "shuffled": True}, ["36 tokens, and data.maximum_length=36"]),
+        ({"batch_size": 10}, ["36 tokens, which are 9 windows of data.maximum_length=4: batches have these"]),
+        ({"batch_size": 10, "shuffled": True}, []),
+        ({"batch_size": 9}, []),
+    ],
+)
+def test_a_short_text_is_said(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, options: dict[str, Any], said: list[str]
+) -> None:
+    ready(tmp_path, **options)
+    found = [one.getMessage() for one in caplog.records if one.name == "data.text.language"]
+    assert len(found) == len(said)
+    assert all(part in message for part, message in zip(said, found, strict=True))
+
+
+@pytest.mark.parametrize(
     ("options", "named"),
     [
         ({"stride": 5}, "stride"),

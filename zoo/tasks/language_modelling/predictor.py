@@ -97,13 +97,16 @@ class TextGenerator(Predictor):
             progress: called after each text with 1.
 
         Raises:
-            ValueError: a number is out of range, or a text has no token.
+            ValueError: a number is out of range, a text has no token, or a context that does not slide ends
+                before the continuation.
         """
         check_whole_number("length", length, least=1)
         search = self._search(nbest, temperature, top_k, top_p, seed)
         answers = []
-        for text in texts:
-            ids = self._ids(text)
+        read = [self._ids(text) for text in texts]
+        for ids in read:
+            self._require_room(ids, length)
+        for text, ids in zip(texts, read, strict=True):
             with self.autocast():
                 found = self.task.continued(ids, search, length)
             answers.append(
@@ -130,6 +133,7 @@ class TextGenerator(Predictor):
         check_whole_number("length", length, least=1)
         search = self._search(1, temperature, top_k, top_p, seed)
         ids, shown = self._ids(text), ""
+        self._require_room(ids, length)
         written: list[int] = []
         never = torch.tensor(self.task.never, dtype=torch.int64, device=self.task.device)
         uniform = torch.Generator().manual_seed(getattr(search, "seed", 0))
@@ -264,6 +268,15 @@ class TextGenerator(Predictor):
             samples=nbest,
             seed=base.seed if seed is None else seed,
         )
+
+    def _require_room(self, ids: Sequence[int], length: int) -> None:
+        room = self.task.room_behind(ids)
+        if room is not None and length > room:
+            allowed = f"give at most {room}" if room else "the text is too long"
+            raise ValueError(
+                f"length={length} tokens behind a text of {len(ids)} are more than the model's context of"
+                f" {self.task.network.context}, which does not slide (model.slides=false): {allowed}"
+            )
 
     def _ids(self, text: str) -> list[int]:
         """The ids of a text, without those that would end it."""

@@ -17,7 +17,8 @@ class SampleTable(Samples):
     Args:
         folder: the run's folder.
         texts: how many, at most 8.
-        length: tokens of a continuation; half as many, at most a window's half, are given.
+        length: tokens of a continuation, fewer where a context that does not slide ends; half as many, at
+            most a window's half, are given.
         every_n_validations: k.
 
     Raises:
@@ -42,7 +43,9 @@ class SampleTable(Samples):
         for item in fixed_predictions(task, "val", number):
             (ids,) = task.codec.encode([item["input"]])
             given = max(1, min(self._length, len(ids)) // 2)
-            found = task.continued(ids[:given], task.decoding, self._length)[0]
+            room = task.room_behind(ids[:given])
+            length = self._length if room is None else min(self._length, room)
+            found = task.continued(ids[:given], task.decoding, length)[0]
             shown.append(
                 {
                     "input": task.codec.decode(ids[:given]),

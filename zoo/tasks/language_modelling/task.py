@@ -251,6 +251,13 @@ class LanguageModelling(Task):
         """The text of `ids` where they stand behind others."""
         return self.codec.decode([*before, *ids])[len(self.codec.decode(before)) :]
 
+    def room_behind(self, ids: Sequence[int]) -> int | None:
+        """How many tokens may follow a text; None where its beginning makes room for more."""
+        context = self.network.context
+        if context is None or getattr(self.network, "slides", True):
+            return None
+        return max(0, context + 1 - len(ids))  # nothing is read behind the last
+
     @property
     def end(self) -> int:
         """The token that ends a text; an id that there is not where no token does."""
