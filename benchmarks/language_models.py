@@ -53,13 +53,13 @@ def main(
         return
     summary = {}
     for name in network or [*NETWORKS, MIXED]:
-        if name in ("gpt", MIXED) and not peer:
+        beside_nanogpt = name in ("gpt", MIXED)
+        if beside_nanogpt and not peer:
             continue
         print(name)
-        precision = ["bf16"] if name == MIXED else []
-        ours = [name.removesuffix("_bf16"), str(seconds), *precision]
+        ours = ["gpt", str(seconds), "bf16"] if name == MIXED else [name, str(seconds)]
         sides = {"attention-zoo": Side(sys.executable, "zoo_languages.py", ours, True)}
-        if name in ("gpt", MIXED):
+        if beside_nanogpt:
             sides["nanoGPT"] = Side(sys.executable, "nanogpt.py", [peer, str(seconds)], same_allocator)
         else:
             arguments = [name, str(seconds)]

@@ -20,8 +20,8 @@ Device = Annotated[str | None, typer.Option(help="For example cpu or cuda:0; the
 Precision = Annotated[
     str,
     typer.Option(
-        help="32-true; bf16-mixed is faster where the machine multiplies bfloat16, int8 where a CPU has"
-        " instructions for eight bits; its answers differ a little."
+        help="32-true; bf16-mixed is faster where the machine multiplies bfloat16; int8 multiplies linear"
+        " maps in eight bits on a CPU, and its answers differ a little."
     ),
 ]
 """The option --precision."""
