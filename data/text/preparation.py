@@ -240,8 +240,7 @@ def _require_test_of_its_own(name: str, tables: Mapping[str, Dataset], columns: 
         if split.startswith("test") and _content_hash(table, columns) == validation:
             raise ValueError(
                 f"splits val and {split} of corpus {name} hold the same items: what is chosen on the one"
-                " would be reported on the other; give one of them files of its own (data=parallel: data.val="
-                " or data.test=; published sets: docs/own-data.md)"
+                " would be reported on the other; give one of them files of its own (docs/own-data.md)"
             )
 
 

@@ -122,6 +122,26 @@ def test_unknown_tokens_are_said(run: Path) -> None:
     assert "unknown" not in _zoo(run, "ab", "--length", 3).stderr
 
 
+def test_a_mask_is_no_mask_to_a_language_model(run: Path) -> None:
+    assert "fills no masks" in _zoo(run, "a[MASK]b", "--length", 3).stderr
+    assert "masks" not in _zoo(run, "ab", "--length", 3).stderr
+
+
+def test_without_attention_nothing_is_written_before_a_drawing_is_refused(tmp_path: Path) -> None:
+    model = part(
+        "zoo.networks.lstm_language_model.LSTMLanguageModel",
+        recurrent=part("zoo.networks.recurrent.LSTM"),
+        embedding_size=4,
+        hidden_size=4,
+        layers=1,
+        dropout=0.0,
+        tie_embeddings=True,
+        memory=None,
+    )
+    plain = save_run(tmp_path / "plain", _settings() | {"model": model}, SPEC, 2.0)
+    assert "has no attention to draw" in _fails(plain, "abc", "--plot", tmp_path / "a.png")
+
+
 def test_what_cannot_be_done_is_said(run: Path, tmp_path: Path) -> None:
     other = make_run(tmp_path / "translates")
     assert _fails(other, "abc", "--top-k", 3, "--length", 4) == (

@@ -63,6 +63,11 @@ def test_a_choice_is_not_at_fault_for_a_value_it_has_no_place_for(order: int) ->
         (["seed=1,2", "seed=["], True, "seed=[: cannot be read: no viable alternative at input '['"),
         (["seed=1,2", "attention=dot,genral"], True, "did you mean general? allowed: additive"),
         (["data.batch_tokens=${nothing}"], False, "data.batch_tokens: Interpolation key 'nothing' not found"),
+        (
+            ["model=bert", "data=stdlib", "task=language_modelling"],
+            False,
+            "task.decoding: the task takes decoding=, and the model leaves it out",
+        ),
         (["data.batch_tokens=???"], False, "data.batch_tokens: has no value"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
@@ -813,3 +818,10 @@ def test_settings_of_a_logger_that_it_cannot_work_with(
     with pytest.raises(ConfigError) as caught:
         check(config)
     assert [problem.key for problem in caught.value.problems] == [f"logger.{logger}.{key}"]
+
+
+def test_a_language_model_writes_token_by_token(configure: Callable[..., Config]) -> None:
+    for search in ("greedy", "sample"):
+        check(configure("model=gpt", f"decoding={search}", "trainer=cpu"))
+    text = said(lambda: check(configure("model=gpt", "decoding=beam", "trainer=cpu")))
+    assert "decoding: must be greedy or sample: a language model writes token by token, got Beam" in text

@@ -135,7 +135,12 @@ def test_it_learns_a_batch_and_its_metrics_say_so() -> None:
     assert values["accuracy"] == 1
     assert values["next_sentence_accuracy"] == 1
     assert values["perplexity"] == pytest.approx(torch.tensor(values["loss"]).exp().item())
-    assert "15%" in task.scores["val"].signatures["loss"]
+    signatures = task.scores["val"].signatures
+    assert signatures["loss"] == (
+        "15% of the tokens of a text are chosen: 80% of these masked, 10% random, 10% as they were; "
+        + signatures["next_sentence_accuracy"]
+    )
+    assert f"pairs of at most {TEXT.maximum_length} tokens" in signatures["next_sentence_accuracy"]
     for item, row in zip(task.predictions["val"], rows, strict=True):
         assert item["prediction"] == item["references"][0] == " ".join(TextCodec(TEXT).tokens(row))
         assert "<mask>" in item["input"]

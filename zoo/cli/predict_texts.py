@@ -95,15 +95,15 @@ def predict_texts(
     first = next(iter(predictors.values()))
     if given is not None and not texts[0] and getattr(first, "reads_blanks", False):
         raise ValueError(f"the text is empty, and the model of {runs[0]} needs a token to go on from")
+    if plot is not None:  # first, because it is refused where there is nothing to draw
+        for picture in first.draw(predictors, texts[0], plot):
+            print(f"drew {picture}", file=sys.stderr)
     if given is not None and texts[0] and nbest == len(predictors) == 1 and hasattr(first, "stream"):
         _stream(first, texts[0], options)
     else:
         unit = "pairs" if paired else "sentences"
         with share or nullcontext(ask) as answers_of:
             _print_answers(predictors, texts, nbest, options, answers_of, unit=unit)
-    if plot is not None:
-        for picture in first.draw(predictors, texts[0], plot):
-            print(f"drew {picture}", file=sys.stderr)
 
 
 def _otherwise(predictor: "Predictor", given: Sequence[str] | None, file: str | None) -> str:

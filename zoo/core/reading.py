@@ -3,6 +3,7 @@
 What is wrong with a file is an `Unreadable` of one line; that there is none stays a `FileNotFoundError`.
 """
 
+import codecs
 import csv
 import gzip
 import json
@@ -23,6 +24,7 @@ _MOST_PARTS = 2_000_000
 _MOST_OF_YAML = 100_000
 """Values in all; a run's configuration has hundreds."""
 _MOST_BYTES = 64 * 2**20
+_BEGINNING = 2**16
 _LONGEST_LINE = 16 * 2**20
 _LONGEST_FIELD = 2**17
 """Characters in a field of a table; no name and no number is longer."""
@@ -82,6 +84,18 @@ def read_text(path: Path, most: int = _MOST_BYTES) -> str:
         raise Unreadable(path, f"is larger than the {_mebibytes(most)} that such a file may have")
     with _not_utf8(path):
         return content.decode("utf-8-sig")
+
+
+def require_utf8_begins(path: Path) -> None:
+    """Refuses a text whose beginning is not UTF-8, at once however long it is.
+
+    Raises:
+        FileNotFoundError: there is none.
+        Unreadable: it is no regular file, or not UTF-8.
+    """
+    require_regular(path)
+    with open(path, "rb") as file, _not_utf8(path):
+        codecs.getincrementaldecoder("utf-8")().decode(file.read(_BEGINNING))
 
 
 def read_json(path: Path, most: int = _MOST_BYTES, **options: Any) -> Any:

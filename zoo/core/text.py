@@ -17,6 +17,9 @@ SPECIAL_TOKENS = {
 }
 """How tokenizers write the special tokens; which of them a text has, its `TextSpec` says."""
 
+WRITTEN_MASK = re.compile(r"\[MASK\]|<mask>")
+"""How a mask is written in a text."""
+
 BLANK = "▁"
 """Stands for a blank inside tokens, so that the text can be put together again."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
-from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
+from omegaconf.errors import InterpolationKeyError, MissingMandatoryValue, OmegaConfBaseException
 
 from zoo.core.aliases import with_current_names
 from zoo.core.files import write_text
@@ -48,10 +48,19 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
         raise ConfigError([Problem(str(error.full_key), "has no value")]) from error
     except OmegaConfBaseException as error:
         raise ConfigError(
-            [Problem(str(error.full_key or ""), str(error.msg or error).splitlines()[0])]
+            [Problem(key := str(error.full_key or ""), _unresolved(error, key, composed))]
         ) from error
     named: Config = with_current_names(plain)
     return named
+
+
+def _unresolved(error: OmegaConfBaseException, key: str, composed: DictConfig) -> str:
+    """Why a value cannot be worked out, in one line."""
+    group = key.rpartition(".")[2]
+    choices = OmegaConf.select(composed, "hydra.runtime.choices") or {}
+    if isinstance(error, InterpolationKeyError) and group not in composed and group in choices:
+        return f"the task takes {group}=, and the model leaves it out: take another model= or task="
+    return str(error.msg or error).splitlines()[0]
 
 
 def _absolute(path: Any) -> Any:

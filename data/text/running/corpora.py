@@ -18,7 +18,7 @@ from data.text.labelled.document_sets import IMDB
 from data.text.labelled.holding_out import require_share, with_held_out
 from data.text.labelled.published_file import PublishedFile, find, read_lines_of
 from data.text.text_files import content_hash
-from zoo.core.reading import read_text
+from zoo.core.reading import read_text, require_utf8_begins
 from zoo.core.text import check_language, is_blank
 
 Document = tuple[str]
@@ -256,15 +256,15 @@ class OwnRunningText(RunningText):
                 raise ValueError(f"{other} must have text of its own; {path} is {split} as well")
 
     def check_files(self) -> None:
-        """See `Corpus`; a file that is empty is named, however many there are.
+        """See `Corpus`; a file that is empty or begins in another encoding is named, however many there are.
 
         Raises:
             ValueError: names the first.
         """
-        for path in self._given.values():
-            for file in _files(path):
-                if file.is_file() and not file.stat().st_size:
-                    raise ValueError(f"{file} is empty")
+        for file in (file for path in self._given.values() for file in _files(path) if file.is_file()):
+            if not file.stat().st_size:
+                raise ValueError(f"{file} is empty")
+            require_utf8_begins(file)
 
     def fingerprint(self) -> str:
         """What is held out, and what stands in the files."""

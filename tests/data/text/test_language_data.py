@@ -238,6 +238,14 @@ class TestOwnText:
         with pytest.raises(ValueError, match=r"b\.txt is empty"):
             OwnRunningText(train=str(tmp_path / "texts")).check_files()
 
+    def test_a_file_in_another_encoding_is_named_before_anything_is_read(self, tmp_path: Path) -> None:
+        path = tmp_path / "book.txt"
+        path.write_text("“text” " * 20_000, encoding="utf-8")  # whose beginning ends within a character
+        OwnRunningText(train=str(path)).check_files()
+        path.write_text("text" * 100, encoding="utf-16")
+        with pytest.raises(ValueError, match=r"book\.txt is not UTF-8"):
+            OwnRunningText(train=str(path)).check_files()
+
     def test_refuses(self, tmp_path: Path) -> None:
         (tmp_path / "empty").mkdir()
         path = tmp_path / "book.txt"

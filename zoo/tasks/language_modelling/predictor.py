@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from zoo.core.text import WRITTEN_MASK
 from zoo.decoding import Greedy, Sample
 from zoo.decoding.sample import draw as draw_token
 from zoo.decoding.sample import filtered
@@ -237,7 +238,9 @@ class TextGenerator(Predictor):
         yield from self.remarks_on(answers[0].prompt)
 
     def remarks_on(self, text: str) -> Iterator[str]:
-        """Says that the vocabulary lacks tokens of a text."""
+        """Says that the vocabulary lacks tokens of a text, or that it has a mask, which is none here."""
+        if WRITTEN_MASK.search(text):
+            yield "a language model continues a text and fills no masks: [MASK] is read as characters"
         ids = self._ids(text)
         if unknown := ids.count(self.task.text.special.get("unk", -1)):
             yield f"{unknown:,} of {len(ids):,} tokens are unknown: the model reads <unk> in their place"

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from zoo.core.problems import Problem
+from zoo.decoding import Greedy, Sample
 from zoo.tasks.rules import Configured
 
 
@@ -20,6 +21,17 @@ def state_reads_the_text_in_order(configured: Configured) -> Iterator[Problem]:
         yield Problem(
             "data.stride",
             f"must be null: {name} carries its state on, and would read overlapping text twice",
+        )
+
+
+def one_token_after_another(configured: Configured) -> Iterator[Problem]:
+    """A continuation is written as it is found, piece by piece, which a beam cannot be."""
+    kind = configured.kind(configured.config.get("decoding"))
+    if kind not in (Greedy, Sample):
+        yield Problem(
+            "decoding",
+            "must be greedy or sample: a language model writes token by token, got"
+            f" {getattr(kind, '__name__', kind)}",
         )
 
 

@@ -20,7 +20,11 @@ from zoo.networks.language_model import LanguageModel, Modelled, begun_anew
 from zoo.tasks.exploration import Answer, TokenReading, candidates, mechanism, self_readings
 from zoo.tasks.language_modelling.batch import TextBatch
 from zoo.tasks.language_modelling.predictor import TextGenerator
-from zoo.tasks.language_modelling.rules import absent_metrics, state_reads_the_text_in_order
+from zoo.tasks.language_modelling.rules import (
+    absent_metrics,
+    one_token_after_another,
+    state_reads_the_text_in_order,
+)
 from zoo.tasks.language_modelling.scores import LOSS_ITEMS, BitsPerCharacter, LanguageScores
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Task
@@ -50,7 +54,7 @@ class LanguageModelling(Task):
     batch_type = TextBatch
     noun, unit = "documents", "tokens"
     predictor = TextGenerator
-    rules = (state_reads_the_text_in_order,)
+    rules = (state_reads_the_text_in_order, one_token_after_another)
     metrics: ClassVar = {
         "bits_per_character": Measure(BitsPerCharacter, better="min", digits=3, headline=True, watched=2),
         "perplexity": Measure(Perplexity, better="min", digits=2, headline=True, watched=3),

@@ -1,15 +1,11 @@
 """From a raw text with masks to ids, and to what a model fills in."""
 
-import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor
 
-from zoo.core.text import TextCodec
-
-MASK = re.compile(r"\[MASK\]|<mask>")
-"""How a mask is written in a text."""
+from zoo.core.text import WRITTEN_MASK, TextCodec
 
 
 class Candidate(NamedTuple):
@@ -73,7 +69,7 @@ class HeadMaps(NamedTuple):
 def read_masks(text: str, codec: TextCodec) -> MaskedText:
     """The ids of a text, with MASK where it stands in the text; the end of a long text is not read."""
     spec = codec.spec
-    parts = [ids[1:-1] for ids in codec.encode(MASK.split(text))]
+    parts = [ids[1:-1] for ids in codec.encode(WRITTEN_MASK.split(text))]
     ids = [spec.cls, *parts[0]]
     for part in parts[1:]:
         ids += [spec.mask, *part]

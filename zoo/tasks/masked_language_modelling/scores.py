@@ -27,19 +27,22 @@ class MaskedScores(Scores):
 
     Args:
         masked: what was masked, in words.
-        pairs: whether texts are pairs.
+        read: which texts the model reads, in words.
+        pairs: whether they are pairs.
     """
 
-    def __init__(self, masked: str, *, pairs: bool) -> None:
+    def __init__(self, masked: str, read: str, *, pairs: bool) -> None:
         super().__init__()
-        self.masked, self.pairs = masked, pairs
+        self.masked, self.read, self.pairs = masked, read, pairs
         self.loss, self.accuracy = Perplexity(), MaskedAccuracy()
         self.next_sentence_loss, self.next_sentence_accuracy = MeanMetric(), MeanMetric()
 
     @property
     def signatures(self) -> dict[str, str]:
         """See `Scores`."""
-        return dict.fromkeys(("loss", "perplexity", "accuracy"), self.masked)
+        found = dict.fromkeys(("loss", "perplexity", "accuracy"), f"{self.masked}; {self.read}")
+        of_pairs = ("next_sentence_loss", "next_sentence_accuracy") if self.pairs else ()
+        return found | dict.fromkeys(of_pairs, self.read)
 
     def update(self, nll: Tensor, right: Tensor) -> None:
         """Adds chosen tokens: `(M,)` negative log-likelihoods, and whether the likeliest token is right."""

@@ -29,10 +29,9 @@ from zoo.tasks.task import Task
 _TEXTS, _TOKENS = 64, 16_384
 """The most texts, and the most tokens with padding, whose masks are filled at once."""
 
-_SIGNATURE = (
-    "15% of the tokens of a text are chosen: 80% of these masked, 10% random, 10% as they were; {pairs},"
-    " a vocabulary of {vocabulary} tokens"
-)
+_MASKED = "15% of the tokens of a text are chosen: 80% of these masked, 10% random, 10% as they were"
+_READ = "{kind} of at most {longest} tokens, a vocabulary of {vocabulary}"
+"""Signatures of the metrics."""
 
 
 class MaskedNetwork(Protocol):
@@ -115,10 +114,9 @@ class MaskedLanguageModelling(Task):
 
     def new_scores(self, split: str) -> MaskedScores:
         """See `Task`."""
-        return MaskedScores(
-            _SIGNATURE.format(vocabulary=self.text.size, pairs="pairs" if self.pairs else "single texts"),
-            pairs=self.pairs,
-        )
+        kind = "pairs" if self.pairs else "single texts"
+        read = _READ.format(kind=kind, longest=self.text.maximum_length, vocabulary=self.text.size)
+        return MaskedScores(_MASKED, read, pairs=self.pairs)
 
     def _evaluate(self, split: str, batch: MaskedBatch) -> None:
         scores = cast(MaskedScores, self.scores[split])
