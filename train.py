@@ -36,8 +36,8 @@ from zoo.runs.resume import CannotResume, discard_progress, starting_point
 from zoo.runs.status import status_of
 from zoo.runs.testing import evaluate
 from zoo.runtime.absent_gpu import remember_absence
-from zoo.runtime.half_precision import prepare_precision
 from zoo.runtime.launch import environments
+from zoo.runtime.precision import prepare_precision
 from zoo.sweeps.begin import begin_sweep
 from zoo.sweeps.launch import complain, queue_run
 from zoo.sweeps.plan import print_plan

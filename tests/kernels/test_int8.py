@@ -9,8 +9,8 @@ from torch import nn
 import zoo
 from zoo.kernels import Linear
 from zoo.kernels.int8 import Int8Linear, multiplies_int8, use_int8
-from zoo.runtime import half_precision
-from zoo.runtime.half_precision import usable_precision
+from zoo.runtime import precision
+from zoo.runtime.precision import usable_precision
 
 needs_int8 = pytest.mark.skipif(not multiplies_int8(), reason="this CPU has no products of eight bits")
 
@@ -72,11 +72,11 @@ def test_a_trained_model_answers_alike() -> None:
 def test_where_a_cpu_has_no_such_products_float32_is_computed(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(half_precision, "multiplies_int8", lambda: False)
+    monkeypatch.setattr(precision, "multiplies_int8", lambda: False)
     with caplog.at_level(logging.WARNING):
         assert usable_precision("int8", "cpu") == "32-true"
     assert "int8 is computed in float32" in caplog.text
-    monkeypatch.setattr(half_precision, "multiplies_int8", lambda: True)
+    monkeypatch.setattr(precision, "multiplies_int8", lambda: True)
     assert usable_precision("int8", "cpu") == "int8"
     with pytest.raises(ValueError, match="int8 is for a CPU, and the device is cuda"):
         usable_precision("int8", "cuda")

@@ -12,7 +12,7 @@ from small_run import CAPTIONS, draw_picture, make_captioner, part
 import zoo
 from zoo.core.image import as_float, read_image
 from zoo.decoding import Beam, Greedy
-from zoo.runtime import half_precision
+from zoo.runtime import precision
 from zoo.tasks import picture_predictor
 from zoo.tasks.captioning import predictor as module
 from zoo.tasks.captioning.predictor import Captioner
@@ -196,7 +196,7 @@ def test_refused_drawings_leave_no_file(run: Path, pictures: list[Path], tmp_pat
 
 
 def test_precisions(run: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda _: True)
+    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda _: True)
     for name, expected in (("32-true", torch.float32), ("bf16-mixed", torch.bfloat16)):
         captioner: Any = zoo.load(run, device="cpu", precision=name)
         seen = []

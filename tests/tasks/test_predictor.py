@@ -13,7 +13,7 @@ import torch
 from small_run import config, make_run, part, transformer
 
 import zoo
-from zoo.runtime import half_precision
+from zoo.runtime import precision
 from zoo.tasks.predictor import choose_device
 from zoo.tasks.translation.predictor import Translator
 from zoo.training.checkpoint import CheckpointError, find_checkpoint
@@ -302,7 +302,7 @@ def test_devices(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_precisions(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda _: True)
+    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda _: True)
     exact, mixed = (zoo.load(run, device="cpu", precision=name) for name in ("32-true", "bf16-mixed"))
     seen: list[bool] = []
     step = mixed.task.network.step

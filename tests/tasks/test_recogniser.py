@@ -13,7 +13,7 @@ import zoo
 from zoo.attention import RandomPolicy
 from zoo.core.image import as_float, read_image
 from zoo.figures import glimpse_sheet
-from zoo.runtime import half_precision
+from zoo.runtime import precision
 from zoo.tasks import picture_predictor
 from zoo.tasks.recognition import predictor as module
 from zoo.tasks.recognition.predictor import Recogniser
@@ -152,7 +152,7 @@ def test_a_fresh_process_in_another_folder_gives_the_same(
 
 
 def test_precisions(run: Path, pictures: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda _: True)
+    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda _: True)
     for name, expected in (("32-true", torch.float32), ("bf16-mixed", torch.bfloat16)):
         recogniser: Any = zoo.load(run, device="cpu", precision=name)
         seen = []

@@ -31,7 +31,7 @@ def find_lr(
         from zoo.config.instantiate import instantiate
         from zoo.figures import rate_curve
         from zoo.runs.report import quieten_lightning
-        from zoo.runtime.half_precision import prepare_precision
+        from zoo.runtime.precision import prepare_precision
         from zoo.tasks.predictor import check_picture, draw
         from zoo.training.rate_test import rate_test
 

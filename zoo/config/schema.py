@@ -10,7 +10,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 from zoo.attention import LocationPolicy, Score, Selection
-from zoo.runtime.half_precision import MatmulPrecision
+from zoo.runtime.precision import MatmulPrecision
 
 
 class Paths(TypedDict):

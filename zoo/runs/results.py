@@ -19,7 +19,7 @@ from zoo.core.plugins import plugin_versions
 from zoo.core.spec import DataSpec
 from zoo.kernels.precision import multiplies_bfloat16
 from zoo.metrics.measure import control_records, metric_records
-from zoo.runtime.half_precision import EXACT
+from zoo.runtime.precision import EXACT
 from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint
 

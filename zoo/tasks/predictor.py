@@ -17,7 +17,7 @@ from zoo.decoding import Beam, Hypothesis, Sample
 from zoo.figures import render
 from zoo.kernels.int8 import use_int8
 from zoo.kernels.noise import keyed
-from zoo.runtime.half_precision import usable_precision
+from zoo.runtime.precision import usable_precision
 from zoo.tasks.exploration import ANSWERS, Answer, Exploration
 from zoo.tasks.inputs import Inputs
 from zoo.training.checkpoint import Checkpoint

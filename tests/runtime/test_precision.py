@@ -12,8 +12,8 @@ import torch
 from tests.test_train import TINY, only_run
 from zoo.kernels.precision import multiplies_bfloat16
 from zoo.runs.results import config_hash
-from zoo.runtime import half_precision
-from zoo.runtime.half_precision import prepare_precision, usable_precision
+from zoo.runtime import precision
+from zoo.runtime.precision import prepare_precision, usable_precision
 
 
 def test_a_run_computes_in_float32_where_its_cpu_has_no_bfloat16(
@@ -38,11 +38,11 @@ def test_a_run_computes_in_float32_where_its_cpu_has_no_bfloat16(
 
 
 def test_only_a_cpu_s_bfloat16_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda device: device != "cpu")
+    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda device: device != "cpu")
     asked = (("32-true", "cpu"), ("64-true", "cpu"), ("bf16-mixed", "cuda"), ("16-mixed", "gpu"))
     assert [usable_precision(*each) for each in asked] == [precision for precision, _ in asked]
     assert usable_precision("bf16-mixed", "cpu") == "32-true"
-    monkeypatch.setattr(half_precision, "multiplies_bfloat16", lambda device: True)
+    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda device: True)
     assert usable_precision("bf16-mixed", "cpu") == "bf16-mixed"
 
 
