@@ -231,6 +231,21 @@ def timed(name: str, length: int, features: int, device: torch.device, seconds: 
     return {"length": length, "features": features, "seconds": one.seconds(seconds)}
 
 
+def refuse(device: str, seconds: float, rounds: int, longest: int, output: Path | None) -> None:
+    """What would stop the measurement, or lose it at its end, stops it before it begins."""
+    if not 0 <= seconds <= 60:
+        raise typer.BadParameter(f"must be from 0 to 60, got {seconds:g}", param_hint="--seconds")
+    for name, given, least in (("rounds", rounds, 1), ("longest", longest, LENGTHS[0])):
+        if given < least:
+            raise typer.BadParameter(f"must be at least {least}, got {given}", param_hint=f"--{name}")
+    if device not in ("cpu", "cuda"):
+        raise typer.BadParameter(f"must be cpu or cuda, got {device}", param_hint="--device")
+    if device == "cuda" and not torch.cuda.is_available():
+        raise typer.BadParameter("torch finds no GPU on this machine; take cpu", param_hint="--device")
+    if output and (output.is_dir() or not os.access(output.parent, os.W_OK)):
+        raise typer.BadParameter(f"no file can be written at {output}", param_hint="--output")
+
+
 def main(
     device: Annotated[str, typer.Option(help="cpu or cuda")] = "cpu",
     seconds: Annotated[float, typer.Option(help="to measure each point at least")] = 0.5,
@@ -241,6 +256,7 @@ def main(
     ] = None,
 ) -> None:
     """Measures, and prints exponents and crossing points."""
+    refuse(device, seconds, rounds, longest, output)
     torch.set_num_threads(1)
     where, began, load = torch.device(device), time.time(), os.getloadavg()[0]
 

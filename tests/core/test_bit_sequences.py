@@ -158,7 +158,11 @@ def test_other_answers_are_certain() -> None:
         (RepeatCopy, {"most_copies": 0}, "most_copies must be at least 1, got 0"),
         (AssociativeRecall, {"shortest": 1}, "shortest must be at least 2, got 1"),
         (DynamicNGrams, {"order": 0}, "order must be at least 1, got 0"),
-        (PrioritySort, {"written": 21}, "shortest must be at least 21, got 20"),
+        (DynamicNGrams, {"order": 7, "shortest": 6}, "shortest must be at least order=7, got 6"),
+        (DynamicNGrams, {"order": 1, "shortest": 1}, "shortest must be at least 2, got 1"),
+        (DynamicNGrams, {"order": 21}, "order must be at most 20, got 21"),
+        (PrioritySort, {"written": 21}, "shortest must be at least written=21, got 20"),
+        (PrioritySort, {"written": 0}, "written must be at least 1, got 0"),
     ],
 )
 def test_sizes_are_checked(kind: type[BitSequences], settings: dict[str, int], message: str) -> None:

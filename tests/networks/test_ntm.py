@@ -185,6 +185,10 @@ def test_by_content_alone_and_by_location_alone() -> None:
 def test_sizes_are_checked() -> None:
     with pytest.raises(ValueError, match="locations must be at least 1, got 0"):
         build(locations=0)
+    for near in (0.0, 4.9e-7, -4.9e-7):  # of rows of 4
+        with pytest.raises(ValueError, match=r"first_memory must be at least 5\.0e-07"):
+            build(first_memory=near)
+    build(first_memory=-5.1e-7)
     with pytest.raises(ValueError, match="bit vectors"):
         build(spec=DataSpec("toy", {"inputs": TextSpec(tokenizer="x", size=5, maximum_length=3)}))
 

@@ -113,6 +113,25 @@ def test_a_filter_has_a_middle(width: int) -> None:
         ConvolutionalLayer(settings=settings(), number=0, width=width)
 
 
+def test_the_distance_between_filters_has_limits() -> None:
+    with pytest.raises(ValueError, match="growth must be at most width=3, got 4"):
+        ConvolutionalLayer(settings=settings(), number=0, growth=4)
+    inputs, found = randn(2, 11, 8), []
+    for longest in (None, 11):
+        torch.manual_seed(0)
+        layer = ConvolutionalLayer(settings=settings()._replace(longest=longest), number=5, growth=3)
+        found.append(layer.double()(inputs).context)
+    assert layer.filters.dilation == (11,), "not 243"
+    torch.testing.assert_close(found[0], found[1], rtol=0, atol=0)
+
+
+def test_a_refusal_names_the_part_or_the_setting() -> None:
+    with pytest.raises(ValueError, match="AttentionLayer: window=0, must be at least 1"):
+        AttentionLayer(settings=settings(), number=0, window=0)
+    with pytest.raises(ValueError, match=r"model_size must be even, .* got 9"):
+        BidirectionalLayer(settings=settings(9), number=0, recurrent=GRU)
+
+
 def test_the_layer_is_all_that_differs_in_the_encoder() -> None:
     plain = build_transformer()
     for name, layer in LAYERS.items():

@@ -2,10 +2,13 @@
 
 import json
 import math
+import runpy
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
+from typer.testing import CliRunner
 
 from zoo.reports.layer_costs import cost_tables, crossing, crossings, drawn_costs, exponent
 from zoo.reports.pages import write_pages
@@ -98,3 +101,26 @@ def test_the_picture_has_a_line_for_each_layer() -> None:
     left, right = drawn_costs(figures()).axes
     assert len(left.lines) == len(COSTS)
     assert len(right.lines) == 6, "measured and by the table"
+
+
+def test_senseless_arguments_are_refused_before_anything_is_measured(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    benchmark = Path(__file__).parents[2] / "benchmarks" / "cost_of_layers.py"
+    app = typer.Typer()
+    app.command()(runpy.run_path(str(benchmark))["main"])
+    for option, value, said in (
+        ("--device", "tpu", "must be cpu or cuda, got tpu"),
+        ("--device", "cuda", "no GPU"),
+        ("--seconds", "inf", "must be from 0 to 60, got inf"),
+        ("--seconds", "nan", "must be from 0 to 60, got nan"),
+        ("--rounds", "0", "must be at least 1, got 0"),
+        ("--longest", "63", "must be at least 64, got 63"),
+        ("--output", str(tmp_path), "no file can be written"),
+        ("--output", str(tmp_path / "absent" / "costs.json"), "no file can be written"),
+    ):
+        refused = CliRunner().invoke(app, [option, value], env={"COLUMNS": "400"})
+        assert refused.exit_code == 2, refused.output
+        assert option in refused.output
+        assert said in refused.output

@@ -166,7 +166,9 @@ def test_the_command_answers_a_length_and_draws_it(folder: Path, tmp_path: Path)
 
 def test_lengths_are_checked(folder: Path) -> None:
     answerer: Any = zoo.load(folder / "answers")
-    with pytest.raises(ValueError, match="length"):
+    with pytest.raises(ValueError, match="length must be at least 1, got 0"):
         answerer.play(length=0)
+    with pytest.raises(ValueError, match="length must be at most 1000, got 1001"):
+        answerer.play(length=1001)
     with pytest.raises(TypeError, match="seed"):
         answerer.play(seed="one")

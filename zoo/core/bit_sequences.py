@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[np.float32]
 
+LARGEST_ORDER = 20
+"""Of an n-gram model: it has 2^19 contexts, whose probabilities take 4 MB for each item."""
+
 
 class BitSequence(NamedTuple):
     """One item: `inputs (T, C)`, `targets (T, O)` and `scored (T,)`, of numbers, numbers and flags."""
@@ -163,8 +166,8 @@ class DynamicNGrams(BitSequences):
     The first n - 1 bits are fair coins and not predicted. Size: how many bits.
 
     Args:
-        order: n; the paper has 6.
-        shortest: bits, at least; more than n.
+        order: n, at most 20; the paper has 6.
+        shortest: bits, at least; n or more, and 2 or more.
         longest: at most.
     """
 
@@ -172,8 +175,13 @@ class DynamicNGrams(BitSequences):
     channels = outputs = 1
 
     def __init__(self, *, order: int = 6, shortest: int = 200, longest: int = 200) -> None:
-        self.order = require("order", order, 1)
-        super().__init__(shortest=require("shortest", shortest, order), longest=longest)
+        require_range("order", order, "shortest", shortest)
+        if order > LARGEST_ORDER:
+            raise ValueError(
+                f"order must be at most {LARGEST_ORDER}, got {order}: there are 2^(order - 1) contexts"
+            )
+        self.order = order
+        super().__init__(shortest=require("shortest", shortest, 2), longest=longest)
 
     def item(self, size: int, random: Generator) -> BitSequence:
         """See `BitSequences`; T = size - 1."""
@@ -216,8 +224,9 @@ class PrioritySort(BitSequences):
     name = "priority_sort"
 
     def __init__(self, *, bits: int = 8, shortest: int = 20, longest: int = 20, written: int = 16) -> None:
-        self.written = require("written", written, 1)
-        super().__init__(shortest=require("shortest", shortest, written), longest=longest)
+        require_range("written", written, "shortest", shortest)
+        self.written = written
+        super().__init__(shortest=shortest, longest=longest)
         self.bits = require("bits", bits, 1)
         self.channels, self.outputs = bits + 2, bits
 

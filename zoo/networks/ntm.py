@@ -21,7 +21,7 @@ from zoo.attention.projection import Projection
 from zoo.core.spec import DataSpec
 from zoo.kernels import Linear, RepeatedLinear
 from zoo.kernels.controller_layers import ControllerLayer
-from zoo.kernels.memory_heads import cosine, lstm_cell, written
+from zoo.kernels.memory_heads import SHORTEST, cosine, lstm_cell, written
 from zoo.kernels.memory_machine import Heads, machine_runs, run_machine
 from zoo.kernels.unchanged import unchanged
 from zoo.networks.checks import check_sizes
@@ -135,7 +135,7 @@ class NeuralTuringMachine(nn.Module):
         first_memory: every number of the memory before the first step; not 0, whose cosine has no gradient.
 
     Raises:
-        ValueError: a size is below 1, or the data has other fields.
+        ValueError: a size is below 1, the first memory is too near to 0, or the data has other fields.
     """
 
     def __init__(
@@ -152,6 +152,11 @@ class NeuralTuringMachine(nn.Module):
     ) -> None:
         super().__init__()
         check_sizes(locations=locations, width=width, read_heads=read_heads, write_heads=write_heads)
+        if abs(first_memory) * math.sqrt(width) < SHORTEST:
+            raise ValueError(
+                f"first_memory must be at least {SHORTEST / math.sqrt(width):.1e} or as far below 0, got "
+                f"{first_memory}: the cosine of shorter rows has no gradient"
+            )
         channels, outputs = widths(spec)
         self.locations, self.width = locations, width
         self.read_heads, self.write_heads, self.first_memory = read_heads, write_heads, first_memory

@@ -55,11 +55,17 @@ class AttentionLayer(SequenceLayer):
         settings: see `SequenceLayer`.
         number: see there.
         window: positions to either side; None: all. The paper's r is twice this.
+
+    Raises:
+        ValueError: see `SelfAttention`.
     """
 
     def __init__(self, *, settings: Settings, number: int, window: int | None = None) -> None:
         super().__init__(settings=settings, number=number)
-        self.self_attention = settings._replace(window=window).self_attention(causal=False)
+        try:
+            self.self_attention = settings._replace(window=window).self_attention(causal=False)
+        except ValueError as error:  # the network has a window, too, which is not meant
+            raise ValueError(f"AttentionLayer: {error}") from error
 
     def forward(self, inputs: Tensor, keep_mask: Tensor | None = None, *, weights: bool = True) -> Attended:
         """See `SequenceLayer`."""
@@ -82,6 +88,8 @@ class BidirectionalLayer(SequenceLayer):
     def __init__(self, *, settings: Settings, number: int, recurrent: RecurrentLayer) -> None:
         super().__init__(settings=settings, number=number)
         size = settings.model_size
+        if size % 2:
+            raise ValueError(f"model_size must be even, so that each direction has half of it, got {size}")
         sizes = Sizes(recurrent, size, size, layers=1, dropout=0.0, longest=settings.longest or 0)
         self.recurrent = Encoder(sizes=sizes, bidirectional=True, reverse_source=False)
 
@@ -99,16 +107,16 @@ class ConvolutionalLayer(SequenceLayer):
 
     With a growth of 1 layers are stacked, and L of them reach L (k - 1)/2 positions to either side. With a
     growth of k they are dilated (Kalchbrenner et al. 2016, section 3.1): the filters of layer l, from 0, take
-    every k^l-th position, so that L layers reach (k^L - 1)/2.
+    every k^l-th position, so that L layers reach (k^L - 1)/2. A larger growth would leave gaps.
 
     Args:
         settings: see `SequenceLayer`.
         number: see there.
         width: k, an odd number.
-        growth: of the distance between a filter's positions, from layer to layer.
+        growth: of the distance between a filter's positions, from layer to layer; at most k.
 
     Raises:
-        ValueError: if the width is even, or a number is below 1.
+        ValueError: if the width is even, a number is below 1, or the growth is above the width.
     """
 
     def __init__(self, *, settings: Settings, number: int, width: int = 3, growth: int = 1) -> None:
@@ -116,7 +124,11 @@ class ConvolutionalLayer(SequenceLayer):
         check_sizes(width=width, growth=growth)
         if width % 2 == 0:
             raise ValueError(f"width must be odd, so that a position is in the middle, got {width}")
+        if growth > width:
+            raise ValueError(f"growth must be at most width={width}, got {growth}: there would be gaps")
         size, distance = settings.model_size, growth**number
+        if settings.longest:  # beyond the end there are zeros, however far away
+            distance = min(distance, settings.longest)
         self.filters = nn.Conv1d(size, size, width, dilation=distance, padding=distance * (width // 2))
         self.W_O = Linear(size, size)
         for part in (self.filters, self.W_O):

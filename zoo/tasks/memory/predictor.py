@@ -12,6 +12,7 @@ from zoo.figures import bit_sequence_sheet
 from zoo.tasks.exploration import Exploration, MemoryReading, Strip, mechanism
 from zoo.tasks.inputs import check_whole_number
 from zoo.tasks.memory.answered import Answered
+from zoo.tasks.memory.scores import LARGEST
 from zoo.tasks.player import Player
 from zoo.tasks.predictor import check_picture, draw
 
@@ -29,7 +30,8 @@ class SequenceAnswerer(Player):
 
         Args:
             seed: of the sequence, from 0 to 2^32 - 1.
-            length: its size, such as the number of vectors to copy; None: the largest of training.
+            length: its size, such as how many vectors to copy; at least the smallest of training, and at most
+                1,000 or the largest of training. None: the largest of training.
 
         Raises:
             TypeError: a number is no whole number.
@@ -38,7 +40,8 @@ class SequenceAnswerer(Player):
         check_whole_number("seed", seed, least=0, most=2**32 - 1)
         kind = kind_of(self.checkpoint.config["data"]["sequences"])
         if length is not None:
-            check_whole_number("length", length, least=kind.shortest)
+            most = max(LARGEST, kind.longest)  # more would take hours, or more memory than there is
+            check_whole_number("length", length, least=kind.shortest, most=most)
         item = kind.item(length or kind.longest, np.random.Generator(np.random.Philox(seed)))
         with self.autocast():
             return [self.task.answer(item)]
