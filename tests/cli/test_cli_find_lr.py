@@ -40,3 +40,19 @@ def test_what_cannot_be_is_refused_before_any_work(tmp_path: Path) -> None:
     nowhere = _zoo("find-lr", *TINY, "--plot", tmp_path / "no" / "rates.png")
     assert nowhere.exit_code == 2
     assert "does not exist" in nowhere.stderr
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--lowest", "1", "--highest", "0.1"),
+        ("--lowest", "0"),
+        ("--highest", "inf"),
+        ("--highest", "nan"),
+    ],
+)
+def test_rates_that_cannot_be_are_refused_before_the_configuration_is_read(options: tuple[str, ...]) -> None:
+    wrong = _zoo("find-lr", "experiment=revers", *options)
+    assert wrong.exit_code == 2
+    assert "--lowest must be above 0 and below --highest" in wrong.stderr
+    assert "revers" not in wrong.stderr

@@ -241,6 +241,9 @@ GOLDEN: list[tuple[dict[str, object], str]] = [
         "trainer.max_time: must be null or a time as days:hours:minutes:seconds, ",
     ),
     ({"trainer__max_time": "00:00:00:00"}, "trainer.max_time: must be null or a time as days:hours:"),
+    ({"trainer__max_time": "9999999999:00:00:00"}, "trainer.max_time: must be null or a time as days:hours:"),
+    ({"trainer__max_time": {"minutes": 0}}, "trainer.max_time: must be null or a time as days:hours:"),
+    ({"trainer__max_time": {"minutes": -5}}, "trainer.max_time: must be null or a time as days:hours:"),
     (
         {"trainer__limit_val_batches": 1.5},
         "trainer.limit_val_batches: must be null or a whole number from 1 on",

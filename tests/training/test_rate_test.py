@@ -84,8 +84,9 @@ def test_rates_that_are_too_low_propose_nothing() -> None:
 @pytest.mark.parametrize(
     ("limits", "reason"),
     [
-        ({"lowest": 1.0, "highest": 0.1}, "below the highest, got 1.0 and 0.1"),
+        ({"lowest": 1.0, "highest": 0.1}, "below the highest, which must be finite, got 1.0 and 0.1"),
         ({"lowest": 0.0}, "must be above 0"),
+        ({"highest": float("inf")}, "must be finite"),
         ({"steps": 9}, "steps must be at least 10, got 9"),
     ],
 )

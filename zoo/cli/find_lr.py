@@ -1,5 +1,6 @@
 """`zoo find-lr`: which learning rates a model learns at."""
 
+import math
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -17,7 +18,9 @@ def find_lr(
     ],
     lowest: Annotated[float, typer.Option(help="The first step's rate.")] = 1e-6,
     highest: Annotated[float, typer.Option(help="The last step's rate.")] = 1.0,
-    steps: Annotated[int, typer.Option(help="Steps between them; their rate rises exponentially.")] = 200,
+    steps: Annotated[
+        int, typer.Option(min=10, help="Steps between them; their rate rises exponentially.")
+    ] = 200,
     plot: Annotated[Path | None, typer.Option(help="Draw the losses over the rates to this picture.")] = None,
 ) -> None:
     """Train for some steps while the learning rate rises, and propose one (Smith 2017). Nothing is kept.
@@ -25,6 +28,11 @@ def find_lr(
     Proposed is the rate at which the loss falls fastest. Compare it on validation with others around it.
     """
     with clear_errors():
+        if not 0.0 < lowest < highest < math.inf:  # before the long work
+            raise ValueError(
+                "--lowest must be above 0 and below --highest, and both finite;"
+                f" got --lowest {lowest:g} --highest {highest:g}"
+            )
         import lightning.pytorch as pl
 
         from zoo.config.building import build, compose

@@ -7,6 +7,7 @@ checkpoints, and for settings that no constructor takes.
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import timedelta
 from typing import Any, NamedTuple
 
 from lightning.pytorch import Trainer
@@ -18,6 +19,7 @@ from zoo.config.values import shown
 from zoo.core.problems import Problem, joined, similar
 
 _TIME = re.compile(r"\d+:\d\d:\d\d:\d\d")
+_TIME_UNITS = ("days", "hours", "minutes", "seconds")
 
 
 class Limit(NamedTuple):
@@ -92,9 +94,14 @@ def _is_count(value: Any) -> bool:
 
 
 def _is_time(value: Any) -> bool:
-    if isinstance(value, dict):
-        return bool(value) and value.keys() <= {"days", "hours", "minutes", "seconds"}
-    return isinstance(value, str) and _TIME.fullmatch(value) is not None and value.strip("0:") != ""
+    if isinstance(value, str) and _TIME.fullmatch(value):
+        value = dict(zip(_TIME_UNITS, map(int, value.split(":")), strict=True))
+    if not isinstance(value, dict) or not value.keys() <= set(_TIME_UNITS):
+        return False
+    try:
+        return timedelta(**value) > timedelta(0)
+    except (TypeError, OverflowError):  # a part is no number, or more days than there are
+        return False
 
 
 NULL = one_of(None)

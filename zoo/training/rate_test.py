@@ -1,5 +1,6 @@
 """The learning rates at which a model learns (Smith 2017, section 3.3)."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
@@ -62,8 +63,11 @@ def rate_test(
     Raises:
         ValueError: the range is empty or the steps are too few.
     """
-    if not 0.0 < lowest < highest:
-        raise ValueError(f"the lowest rate must be above 0 and below the highest, got {lowest} and {highest}")
+    if not 0.0 < lowest < highest < math.inf:
+        raise ValueError(
+            "the lowest rate must be above 0 and below the highest, which must be finite,"
+            f" got {lowest} and {highest}"
+        )
     if steps < 10:
         raise ValueError(f"steps must be at least 10, got {steps}")
     optimizer, schedule, watch = task.optimizer, task.scheduler, _Watch()
