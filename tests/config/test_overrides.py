@@ -58,6 +58,8 @@ def said(*line: str, multirun: bool = False) -> str:
             "n_trials=9",
             "is a setting of studies: add -m hydra/sweeper=optuna and write hydra.sweeper.n_trials=",
         ),
+        ("hydra.sweeper.n_trials=9", "is a setting of studies: add -m hydra/sweeper=optuna"),
+        ("hydra/sweeper/pruner=median", "is a setting of studies: add -m hydra/sweeper=optuna"),
         ("n_jobs=2", "there is no n_jobs; did you mean sweep.parallel? allowed: "),
         ("batch_tokns=9", "there is no batch_tokns; did you mean data.batch_tokens? allowed: "),
         ("decoder.attention=9", "there is no decoder; did you mean model.decoder.attention? allowed: "),
@@ -73,6 +75,7 @@ def said(*line: str, multirun: bool = False) -> str:
         ("trainer.max_time.days=1", "max_time is null, so there is nothing in it"),
         ("data.seed.of=1", "seed is 1, so there is nothing in it"),
         ("model.hidden_size", "is given no value; write model.hidden_size=VALUE"),
+        ("reverse", "is given no value; write experiment=reverse or data=reverse"),
         ("=3", "no setting is named; write key=value, without blanks around ="),
         ("=", "no setting is named; write key=value, without blanks around ="),
         ("seed==3", "cannot be read: extraneous input '='; special characters need quotes"),
@@ -89,6 +92,23 @@ def said(*line: str, multirun: bool = False) -> str:
 def test_what_is_said(override: str, message: str) -> None:
     problems = said(override)
     assert problems.startswith(f"  - {override}: ") or override.startswith("hydra.searchpath=[")
+    assert message in problems
+    assert len(problems.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "message"),
+    [
+        ("optimizer.lr=interval(0.1,1)", "", "only a study draws from one: add hydra/sweeper=optuna"),
+        ("either=(optimizer.lr=interval(0.1,1)),(seed=2)", "optimizer.lr=interval(0.1,1)", "only a study"),
+        ("seed=range(3,1)", "", "has no value: nothing is in this range"),
+        ("attention=glob(nothing*)", "", "has no value: nothing is in this range or of this name"),
+        ("seed=range(10000000000000)", "-m", "more than 10,000 jobs come of seed=range(10000000000000): "),
+    ],
+)
+def test_values_that_make_no_sweep_are_named(override: str, key: str, message: str) -> None:
+    problems = said("experiment=reverse", override, multirun=True)
+    assert problems.startswith(f"  - {key or override}: ")
     assert message in problems
     assert len(problems.splitlines()) == 1
 

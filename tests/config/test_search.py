@@ -37,6 +37,8 @@ def hydra() -> Iterator[None]:
         ("a=[1,2],[3]", optuna.distributions.CategoricalDistribution(["[1,2]", "[3]"]), "a=[3]", "[3]"),
         ("a=range(2,9,3)", optuna.distributions.IntDistribution(2, 8, step=3), "a=5", 5),
         ("a=range(0.5,2.0,0.5)", optuna.distributions.FloatDistribution(0.5, 1.5, step=0.5), "a=1.0", 1.0),
+        ("a=range(9,2,-3)", optuna.distributions.IntDistribution(3, 9, step=3), "a=6", 6),
+        ("a=range(10000000000000)", optuna.distributions.IntDistribution(0, 10**13 - 1), "a=7", 7),
         ("a=interval(0,1)", optuna.distributions.FloatDistribution(0.0, 1.0), "a=0.25", 0.25),
         ("a=int(interval(1,4))", optuna.distributions.IntDistribution(1, 4), "a=3", 3),
         (
@@ -106,6 +108,7 @@ def test_samples_have_every_choice_and_both_ends_but_are_no_product() -> None:
         (["a=interval(2,1)"], "a=interval(2,1)"),
         (["a=tag(log,interval(0,1))"], "a=tag(log,interval(0,1))"),
         (["a=range(3,3)"], "a=range(3,3)"),
+        (["attention=glob(nothing*)"], "attention=glob(nothing*)"),
         (["a=interval(1"], "a=interval(1"),
         (["b=1,2", "either=(a=interval(2,1))"], "a=interval(2,1)"),
     ],

@@ -67,7 +67,7 @@ def test_a_sweeper_that_draws_its_jobs_runs_them_too(
     start_faked: Start, runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As Optuna's: Hydra composes what it draws, and calls the launcher."""
-    monkeypatch.setattr(begin, "_LISTING", ())
+    monkeypatch.setattr(begin, "LISTING", ())
     assert start_faked(*TINY, "-m", "seed=1,3") == 0
     (folder,) = runs.glob("*/*")
     queued = read_sweep(folder).jobs

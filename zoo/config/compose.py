@@ -3,10 +3,11 @@
 import argparse
 import json
 import logging
+import math
 import shlex
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +20,7 @@ from omegaconf import DictConfig, OmegaConf
 from zoo.config.aliases import growing
 from zoo.config.alternatives import is_either, parted
 from zoo.config.borrowed import composed_for
-from zoo.config.overrides import ERRORS, explained, key_of, mistaken, parsed
+from zoo.config.overrides import ERRORS, LISTING, explained, key_of, mistaken, parsed
 from zoo.config.search import STUDY, read_search
 from zoo.config.sweep_rules import no_settings
 from zoo.core.plugins import PluginError, name_plugins, plugin_folders
@@ -29,6 +30,9 @@ from zoo.runs.typed import named_by
 from zoo.tasks.rules import uses_attention
 
 log = logging.getLogger(__name__)
+
+_MOST_JOBS = 10_000
+"""Of one product: each is composed and checked before the first one starts."""
 
 
 def command_line() -> argparse.Namespace:
@@ -132,6 +136,8 @@ def compose_jobs(config_dir: Path, overrides: Sequence[str], multirun: bool) -> 
             if isinstance(composed.model, DictConfig):  # the check refuses anything else
                 label(composed, composed.hydra.runtime.choices, [] if multirun else chosen)
             jobs.append(Job(chosen, composed, resolved(composed, Path("run")), name))
+        if multirun and jobs[0].composed.hydra.runtime.choices["hydra/sweeper"] in LISTING:
+            _refuse_intervals(overrides)
         return _different(jobs)
 
 
@@ -195,14 +201,45 @@ def _split(overrides: Sequence[str]) -> list[list[str]]:
     ]
 
 
+def _refuse_intervals(overrides: Sequence[str]) -> None:
+    """Refuses values that nothing would draw: the jobs would be run without them."""
+    plain, alternatives = parted(overrides)
+    texts = [*plain, *(text for several in alternatives for one in several for text in one)]
+    problem = f"is an interval, and only a study draws from one: add hydra/sweeper={STUDY}, or list values"
+    if drawn := [str(one.input_line) for one in _read(texts) if one.is_interval_sweep()]:
+        raise ConfigError([Problem(text, problem) for text in drawn])
+
+
 def _listed(overrides: Sequence[str]) -> list[Override]:
     """Those that have one value, or several that are listed."""
     return [one for one in _read(overrides) if not one.is_sweep_override() or one.is_discrete_sweep()]
 
 
 def _product(overrides: Sequence[Override]) -> list[list[str]]:
-    """The overrides of each job: every combination of the values that are given."""
+    """The overrides of each job: every combination of the values that are given.
+
+    Raises:
+        ConfigError: there is none, or there are too many.
+    """
+    counts = {str(one.input_line): _count(one) for one in overrides}
+    if empty := [text for text, count in counts.items() if not count]:
+        raise ConfigError(
+            [Problem(text, "has no value: nothing is in this range or of this name") for text in empty]
+        )
+    if math.prod(counts.values()) > _MOST_JOBS:
+        several = ", ".join(text for text, count in counts.items() if count > 1)
+        problem = (
+            f"more than {_MOST_JOBS:,} jobs come of {several}: give fewer values, or hydra/sweeper={STUDY}"
+        )
+        raise ConfigError([Problem("-m", problem)])
     return [job for batch in BasicSweeper.split_arguments(list(overrides), None) for job in batch]
+
+
+def _count(override: Override) -> int:
+    """How many values an override has; of more than a sweep may have not all are counted."""
+    if not override.is_sweep_override():
+        return 1
+    return sum(1 for _ in islice(override.sweep_iterator(), _MOST_JOBS + 1))
 
 
 def _read(overrides: Sequence[str]) -> list[Override]:

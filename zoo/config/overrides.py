@@ -41,6 +41,12 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 }
 """Names of settings in other programs, and theirs here: the first that a configuration has is meant."""
 
+_NAMED_FIRST = ("experiment", "sweep", "model", "data", "attention")
+"""Groups whose choices are typed alone by those who forget the group."""
+
+LISTING = ("basic", "union")
+"""Sweepers whose jobs are known at the beginning; a study, and sweepers of others, draw them."""
+
 OF_STUDIES = ("n_trials", "objectives")
 """Settings of studies, which stand below `hydra.sweeper`."""
 
@@ -124,7 +130,8 @@ def _unreadable(text: str, error: Exception) -> str:
     if not key.strip("+~"):
         return "no setting is named; write key=value, without blanks around ="
     if not equals:
-        return f"is given no value; write {key}=VALUE"
+        meant = [f"{group}={key}" for group in _NAMED_FIRST if key in options_of(group)]
+        return f"is given no value; write {' or '.join(meant) or f'{key}=VALUE'}"
     if value.startswith(",") or value.endswith(",") or ",," in value:
         return "a value is missing beside a comma"
     lines = str(error).splitlines()
@@ -242,6 +249,9 @@ def _outermost_first(override: str) -> tuple[bool, int]:
 
 def _reason(override: str, error: Exception, base: DictConfig) -> str:
     key = key_of(override)
+    choices = OmegaConf.select(base, "hydra.runtime.choices") or {}
+    if key.startswith(("hydra.sweeper.", "hydra/sweeper/")) and choices.get("hydra/sweeper") in LISTING:
+        return "is a setting of studies: add -m hydra/sweeper=optuna"
     group, choice = "", ""
     if isinstance(error, MissingConfigException):
         group, _, choice = str(error.missing_cfg_file).rpartition("/")

@@ -162,7 +162,9 @@ def _searched(override: Override, typed: str) -> Searched:
 def _impossible(values: ChoiceSweep | RangeSweep | IntervalSweep) -> str | None:
     """What is wrong with values, beyond what Hydra's grammar finds."""
     if isinstance(values, RangeSweep):
-        return None if list(values.range()) else "has no value: the range is empty"
+        return None if any(True for _ in values.range()) else "has no value: the range is empty"
+    if isinstance(values, ChoiceSweep) and not values.list:
+        return "has no value: no file has such a name"
     if isinstance(values, IntervalSweep):
         assert values.start is not None
         assert values.end is not None
@@ -204,8 +206,11 @@ def _choices(values: ChoiceSweep) -> list[tuple[bool | int | float | str | None,
 def _bounds(values: RangeSweep | IntervalSweep) -> tuple[Any, Any, dict[str, Any]]:
     """The smallest and the largest value, both whole numbers or neither, and how the ones between lie."""
     if isinstance(values, RangeSweep):
-        numbers = list(values.range())
-        return min(numbers), max(numbers), {"step": abs(values.step)}
+        numbers: Any = values.range()
+        if not isinstance(numbers, range):  # which has ends, however long it is
+            numbers = list(numbers)
+        ends = (numbers[0], numbers[-1])
+        return min(ends), max(ends), {"step": abs(values.step)}
     low: Any = values.start
     high: Any = values.end
     if not (isinstance(low, int) and isinstance(high, int)):

@@ -8,16 +8,13 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from zoo.config.compose import Job
-from zoo.config.overrides import key_of
+from zoo.config.overrides import LISTING, key_of
 from zoo.config.search import STUDY
 from zoo.config.sweep_settings import sweep_settings
 from zoo.runs.folder import create_run_folder, day_folder
 from zoo.runs.frozen import freeze
 from zoo.runs.results import commit
 from zoo.sweeps.record import Sweep, SweepJob
-
-_LISTING = ("basic", "union")
-"""Sweepers whose jobs are known at the beginning; a study, and sweepers of others, draw them."""
 
 
 def begin_sweep(jobs: Sequence[Job], overrides: Sequence[str]) -> tuple[Sweep, list[str]]:
@@ -46,7 +43,7 @@ def begin_sweep(jobs: Sequence[Job], overrides: Sequence[str]) -> tuple[Sweep, l
         commit=commit(),
     )
     sweep.write()
-    if sweeper in _LISTING:
+    if sweeper in LISTING:
         return queue_jobs(sweep, [job.composed for job in jobs], _names(jobs)), []
     if sweeper == STUDY:
         from zoo.sweeps.study import Study  # here, because it needs an extra
