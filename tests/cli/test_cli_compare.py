@@ -149,6 +149,7 @@ def test_several_data_sets_have_a_table_each(tmp_path: Path) -> None:
     for name, table in (("apples", first), ("pears", second)):
         assert "0.5000" in table
         assert f"## {name}" in (tmp_path / "table.md").read_text()
+    assert "data set pears: no group is called" in _fails(*folders, "--baseline", folders[0])
     assert "apples, pears" in _fails(
         *folders, "--html", tmp_path / "page.html", "--csv", tmp_path / "all.csv"
     )

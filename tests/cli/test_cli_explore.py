@@ -108,6 +108,7 @@ def test_a_served_page_may_begin_with_an_input(run: Path, tmp_path: Path, served
 
 def test_a_port_that_is_taken_is_said(run: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
-        result = _zoo(run, "--port", other.getsockname()[1])
+        port = other.getsockname()[1]
+        result = _zoo(run, "--port", port)
     assert result.exit_code == 2
-    assert "in use" in result.stderr
+    assert f"cannot serve on port {port}: Address already in use" in result.stderr

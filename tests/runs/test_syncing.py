@@ -114,7 +114,7 @@ def test_what_cannot_be_sent_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("WANDB_API_KEY", "0123456789" * 4)
     missing = zoo("sync", tmp_path / "runs")
     assert missing.exit_code == 2
-    assert "does not exist" in missing.stderr
+    assert missing.stderr.startswith(f"error: {tmp_path / 'runs'} does not exist"), "and not of watching"
     run = run_of(tmp_path / "runs", "11111111", State.FINISHED)
     nothing = zoo("sync", run)
     assert nothing.exit_code == 2

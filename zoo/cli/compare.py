@@ -68,7 +68,14 @@ def compare(
         sets = by_data_set(find_runs(runs))
         if asked := [name for name, file in (("--png", png), ("--html", html), ("--csv", csv)) if file]:
             _require_one(sets, asked)
-        comparisons = {name: compare_runs(own, question) for name, own in sets.items()}
+        comparisons = {}
+        for name, own in sets.items():
+            try:
+                comparisons[name] = compare_runs(own, question)
+            except ValueError as error:
+                if len(sets) == 1:
+                    raise
+                raise ValueError(f"data set {name}: {error}") from error
         for name, comparison in comparisons.items():
             if len(sets) > 1:
                 typer.echo(f"data set {name}:")

@@ -113,7 +113,7 @@ def require_folder(folder: Path) -> None:
         from zoo.training.checkpoint import nearest  # here, because it takes seconds
 
         said = "is a file, not a folder" if folder.exists() else f"does not exist{nearest(folder)}"
-        raise NothingToWatch(f"nothing to watch: {folder} {said}")
+        raise NothingToWatch(f"{folder} {said}")
 
 
 def _places(runs: Sequence[Path], folder: Path) -> list[Path]:

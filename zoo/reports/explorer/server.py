@@ -36,7 +36,7 @@ class Server(ThreadingHTTPServer):
         port: 0 for any that is free.
 
     Raises:
-        OSError: the port is taken.
+        OSError: the port is taken, or for the system alone.
     """
 
     daemon_threads = True
@@ -44,7 +44,11 @@ class Server(ThreadingHTTPServer):
     def __init__(self, *, page: str, form: Form, explore: Explore, port: int = 0) -> None:
         self.page, self.form, self.explore = page.encode(), form, explore
         self.one_at_a_time = threading.Lock()
-        super().__init__((ADDRESS, port), _Handler)
+        try:
+            super().__init__((ADDRESS, port), _Handler)
+        except OSError as error:
+            said = f"cannot serve on port {port}: {error.strerror}; --port 0 takes any that is free"
+            raise OSError(said) from error
 
     @property
     def address(self) -> str:
