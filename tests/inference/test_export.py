@@ -23,6 +23,7 @@ from zoo.core.files import write_json
 from zoo.core.spec import DataSpec, TextSpec
 from zoo.inference import exporting
 from zoo.inference.exporting import CannotExport, export
+from zoo.inference.trained_models import FOLDER
 from zoo.runs.frozen import Config
 from zoo.runs.status import State, StatusFile
 from zoo.training.checkpoint import read_checkpoint
@@ -154,11 +155,23 @@ def test_a_folder_with_something_in_it_is_kept(run: Path, tmp_path: Path) -> Non
     other = make_run(tmp_path / "other", seed=5)
     assert export(other, made, overwrite=True) == made
     assert same(zoo.load(made)("abc"), zoo.load(other)("abc"))
-    with pytest.raises(CannotExport, match="exported already"):
-        export(made, tmp_path / "again")
+    for exported, folder in ((made, made), ("zoo:dates", FOLDER / "dates")):
+        with pytest.raises(CannotExport, match=f"{exported} is exported already: copy {folder};"):
+            export(exported, tmp_path / "again")
     with pytest.raises(CannotExport, match="not empty"):
         export(run, run)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["made", "other", "run"]
+
+
+def test_a_place_for_no_folder_is_said_before_the_run_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(CannotExport, match=r"file/made cannot be made: .*file is no folder"):
+        export(tmp_path / "no run", tmp_path / "file" / "made")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    with pytest.raises(CannotExport, match=r"made cannot be made: .* cannot be written to"):
+        export(tmp_path / "no run", tmp_path / "made")
 
 
 def test_an_empty_folder_is_taken(run: Path, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from zoo.core.files import full_disk_named, write_json, write_text
 from zoo.core.reading import read_json
 from zoo.inference.card import model_card
 from zoo.inference.loading import trained_task
+from zoo.inference.trained_models import place_of
 from zoo.runs.status import StatusFile
 from zoo.tasks.task import Task
 from zoo.training.checkpoint import Checkpoint, own_version, read_checkpoint
@@ -69,15 +70,18 @@ def export(
 
 
 def unexported(run: str | Path) -> Checkpoint:
-    """The checkpoint of a run.
+    """The checkpoint of a run; a name may also be that of a model that comes with the package.
 
     Raises:
         CheckpointError: it is missing or cannot be used.
         CannotExport: it is an export itself.
     """
-    checkpoint = read_checkpoint(run)
+    checkpoint = read_checkpoint(place_of(run))
     if checkpoint.path.name == WEIGHTS:
-        raise CannotExport(f"{run} is exported already: copy the folder")
+        raise CannotExport(
+            f"{run} is exported already: copy {checkpoint.path.parent};"
+            " other formats are made of the run itself"
+        )
     return checkpoint
 
 
@@ -111,7 +115,7 @@ def require_license(license_id: str | None) -> None:
 
 
 def require_free(folder: Path, overwrite: bool, is_own: Callable[[Path], bool]) -> None:
-    """Refuses a folder that holds anything that an export may not replace.
+    """Refuses a folder that cannot be made, or that holds anything that an export may not replace.
 
     Args:
         folder: where to.
@@ -121,6 +125,10 @@ def require_free(folder: Path, overwrite: bool, is_own: Callable[[Path], bool]) 
     Raises:
         CannotExport: says what is there.
     """
+    home = next(one for one in Path(os.path.realpath(folder)).parents if os.path.exists(one))
+    if not home.is_dir() or not os.access(home, os.W_OK):
+        why = "cannot be written to" if home.is_dir() else "is no folder"
+        raise CannotExport(f"{folder} cannot be made: {home} {why}")
     if not os.path.lexists(folder):
         return
     if not folder.is_dir():

@@ -56,6 +56,10 @@ def test_what_looks_like_a_place_of_the_template_stays() -> None:
     assert "{{script}}" in page("{{script}}", {"run": Exploration([])})
 
 
+def test_a_run_whose_name_is_no_text_has_a_page() -> None:
+    assert b"What a\\udcff read" in page("x", {"a\udcff": Exploration([])}).encode()
+
+
 def test_too_many_weights_are_cut_and_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_data, "MOST_WEIGHTS", 400)
     view = reading(2, 2, 30, 8)._replace(candidates=[[] for _ in range(30)])

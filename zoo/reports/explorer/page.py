@@ -7,6 +7,7 @@ from importlib.resources import files
 from zoo.reports.embedding import embedded, filled
 from zoo.reports.explorer.forms import Form
 from zoo.reports.explorer.page_data import page_data
+from zoo.reports.names import printable
 from zoo.tasks.exploration import Exploration
 
 _PARTS = files("zoo.reports.explorer") / "page"
@@ -27,7 +28,7 @@ def page(given: str, explorations: Mapping[str, Exploration], form: Form | None 
     if form is not None:
         data["form"] = {"kind": form.kind, "takesLength": form.takes_length}
     parts = {
-        "title": html.escape(title),
+        "title": html.escape(printable(title)),
         "connect": "" if form is None else " connect-src 'self';",
         "style": _read("page.css"),
         "data": embedded(data),
