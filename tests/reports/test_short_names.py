@@ -41,6 +41,19 @@ def test_what_few_rows_share_comes_first_and_the_rest_is_counted() -> None:
     assert max(map(cell_len, (first, second))) <= LONGEST
 
 
+def test_cells_of_a_matrix_are_told_apart_where_there_is_less_room() -> None:
+    window = "model/memory=window"
+    cells = [
+        row("toy", window, f"model.memory.length={length}", f"attention={score}")
+        for length in (16, 256)
+        for score in ("dot", "luong_concat")
+    ]
+    names = short_names([*cells, row("toy", "model/memory=none")], 40)
+    assert names[0] == "attention=dot,length=16 … +1"
+    assert len(set(names)) == 5
+    assert max(map(cell_len, names)) <= 40
+
+
 def test_of_a_path_the_last_part_is_shown_and_of_a_number_four_digits() -> None:
     typed = ["data.vectors.path=/somewhere/deep/down/glove.txt", "model.dropout=0.3378741491705541"]
     (name,) = short_names([row("toy", *typed)])

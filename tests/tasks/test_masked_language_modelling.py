@@ -195,6 +195,8 @@ def test_a_run_fills_masks(tmp_path: Path) -> None:
     assert (blank[0].text, none[0].words) == ("", ())
     assert list(filler.remarks(none))
     assert long[0].unread > 0
+    assert not list(filler.remarks(answers))
+    assert "1 unknown token" in next(filler.remarks(filler.predict(["the ☃ [MASK]"])[0]))
     found = filler.explore(texts[0])
     (view,) = found.views
     assert [row[0].text for row in view.candidates if row] == [one[0].token for one in answers[0].candidates]

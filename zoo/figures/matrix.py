@@ -9,7 +9,7 @@ from zoo.figures.comparison import DOT, ROW_HEIGHT, Score, draw_grid, draw_score
 from zoo.figures.labels import shortened, text_style
 from zoo.figures.page import DPI
 
-_LABEL_COLUMNS, _TITLE_COLUMNS = 40, 44
+LABEL_COLUMNS, _TITLE_COLUMNS = 40, 44
 
 
 class Panel(NamedTuple):
@@ -57,7 +57,7 @@ def side_by_side(panels: Sequence[Panel]) -> Figure:
             axes.annotate(f"  {score.mean:.4g}  ", place, **style)
         title = "\n".join(shortened(line, _TITLE_COLUMNS) for line in panel.title.splitlines())
         axes.set_title(title, **text_style(fontsize=10))
-        label_rows(axes, [shortened(name, _LABEL_COLUMNS) for name in rows])
+        label_rows(axes, [shortened(name, LABEL_COLUMNS) for name in rows])
         draw_grid(axes)
     return figure
 

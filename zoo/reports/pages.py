@@ -32,12 +32,14 @@ from matplotlib.figure import Figure
 from zoo.core.files import write_bytes, write_text
 from zoo.core.problems import unknown
 from zoo.figures.comparison import Score
-from zoo.figures.matrix import Panel, side_by_side
+from zoo.figures.matrix import LABEL_COLUMNS, Panel, side_by_side
 from zoo.figures.png import png
 from zoo.reports.anchors import read_anchors
 from zoo.reports.drawings import by_length, learning_curves
 from zoo.reports.layer_costs import cost_tables, drawn_costs
+from zoo.reports.names import recipe_of
 from zoo.reports.runs import Run
+from zoo.reports.short_names import RowName, short_names
 from zoo.reports.speed_sentences import CLAIMS, speed_sentences
 from zoo.reports.speeds import speed_tables
 from zoo.reports.tables import (
@@ -172,6 +174,7 @@ def _matrix(published: Sequence[Run], picture: Path, page: Path) -> str:
     if not published:
         return ""
     panels = []
+    shorts = _short_mechanisms(published)
     for data, runs in by_data(published).items():
         for column in quality_columns(runs):
             metric, _, split = column.head.partition(" ")
@@ -181,8 +184,16 @@ def _matrix(published: Sequence[Run], picture: Path, page: Path) -> str:
                 if found := column.summary(of):
                     ends = None if found.low is None or found.high is None else (found.low, found.high)
                     values = [value for run in of if (value := column.value(run)) is not None]
-                    scores.append(Score(name, values, ends))
+                    scores.append(Score(shorts[name], values, ends))
             panels.append(Panel(f"{title}\n{metric}", scores, column.higher_is_better))
     write_bytes(picture, png(side_by_side(panels)))
     path = os.path.relpath(picture, page.parent)
     return f"\n![{picture.stem}: mean, interval and seeds of each mechanism]({path})\n{matrix(published)}"
+
+
+def _short_mechanisms(published: Sequence[Run]) -> dict[str, str]:
+    """A name for each mechanism that leaves room for its score: what few others have comes first."""
+    found = {name: of[0] for runs in by_data(published).values() for name, of in mechanisms(runs).items()}
+    rows = [RowName(name, recipe_of(run.results), run.overrides) for name, run in found.items()]
+    shorts = short_names(rows, LABEL_COLUMNS)
+    return dict(zip(found, shorts if len(set(shorts)) == len(found) else found, strict=True))

@@ -27,8 +27,8 @@ class RowName(NamedTuple):
     typed: Collection[str]
 
 
-def short_names(rows: Sequence[RowName]) -> list[str]:
-    """A name for each row that is not longer than `LONGEST`; what is short enough, or a path, stays.
+def short_names(rows: Sequence[RowName], longest: int = LONGEST) -> list[str]:
+    """A name for each row that is not longer than `longest`; what is short enough, or a path, stays.
 
     Of a long one the overrides that the fewest rows share come first, by the last word of their keys, paths
     by their last part and numbers by four digits as far as they are told apart so. What has no room is
@@ -39,12 +39,12 @@ def short_names(rows: Sequence[RowName]) -> list[str]:
     several = len({row.recipe for row in rows}) > 1
     names = []
     for row in rows:
-        if not row.recipe or cell_len(row.whole) <= LONGEST:
+        if not row.recipe or cell_len(row.whole) <= longest:
             names.append(row.whole)
             continue
         typed = sorted(row.typed, key=lambda word: (shared[word], word))
         words = _by_last_words([brief[word] for word in typed])
-        names.append(_fitting(([row.recipe] if several or not typed else []) + words))
+        names.append(_fitting(([row.recipe] if several or not typed else []) + words, longest))
     return names
 
 
@@ -75,12 +75,12 @@ def _by_last_words(typed: Sequence[str]) -> list[str]:
     ]
 
 
-def _fitting(parts: Sequence[str]) -> str:
+def _fitting(parts: Sequence[str], longest: int) -> str:
     """The first parts, as many as there is room for, and how many there are behind."""
     for number in range(len(parts), 0, -1):
         more = f" … +{len(parts) - number}" if number < len(parts) else ""
         name = f"{','.join(parts[:number])}{more}"
-        if cell_len(name) <= LONGEST:
+        if cell_len(name) <= longest:
             return name
     more = f"… +{len(parts) - 1}" if len(parts) > 1 else "…"
-    return f"{set_cell_size(parts[0], LONGEST - cell_len(more))}{more}"
+    return f"{set_cell_size(parts[0], longest - cell_len(more))}{more}"

@@ -30,12 +30,14 @@ class Filled(NamedTuple):
         words: these candidates, mask by mask.
         candidates: of each mask, the likeliest first.
         unread: how many tokens at the end the model did not read, because the text is too long.
+        unknown: how many tokens that it read the vocabulary lacks.
     """
 
     text: str
     words: Sequence[Candidate] = ()
     candidates: Sequence[Sequence[Candidate]] = ()
     unread: int = 0
+    unknown: int = 0
 
 
 class MaskedText(NamedTuple):
@@ -45,11 +47,13 @@ class MaskedText(NamedTuple):
         ids: from CLS to SEP.
         places: where MASK stands in them.
         unread: see `Filled`.
+        unknown: likewise.
     """
 
     ids: list[int]
     places: list[int]
     unread: int
+    unknown: int
 
 
 class HeadMaps(NamedTuple):
@@ -75,4 +79,5 @@ def read_masks(text: str, codec: TextCodec) -> MaskedText:
         ids += [spec.mask, *part]
     unread = max(0, len(ids) + 1 - spec.maximum_length)
     ids = [*ids[: spec.maximum_length - 1], spec.sep]
-    return MaskedText(ids, [place for place, one in enumerate(ids) if one == spec.mask], unread)
+    places = [place for place, one in enumerate(ids) if one == spec.mask]
+    return MaskedText(ids, places, unread, ids.count(spec.unk))

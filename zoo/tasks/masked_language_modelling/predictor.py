@@ -52,9 +52,12 @@ class MaskFiller(TextPredictor):
         return [" ".join(f"{one.probability:.4f}" for one in answer.words), answer.text]
 
     def remarks(self, answers: Sequence[Filled]) -> Iterator[str]:
-        """Says that a text has no mask that is read."""
+        """Says what of a text is not read or not known, and that it has no mask."""
         if unread := answers[0].unread:
             yield f"longer than the model reads, so its last {unread:,} tokens do not count"
+        if unknown := answers[0].unknown:
+            tokens = "token is" if unknown == 1 else "tokens are"
+            yield f"{unknown:,} unknown {tokens} read as <unk> and left out of the answer"
         if answers[0].text and not answers[0].words:
             yield "no mask to fill: write [MASK] in place of a word"
 

@@ -202,13 +202,13 @@ class MaskedLanguageModelling(Task):
 
     def _filled(self, text: MaskedText, candidates: list[list[Candidate]]) -> list[Filled]:
         if not candidates:
-            return [Filled(self.codec.decode(text.ids), unread=text.unread)]
+            return [Filled(self.codec.decode(text.ids), unread=text.unread, unknown=text.unknown)]
         answers = []
         for chosen in zip(*candidates, strict=True):
             ids = list(text.ids)
             for place, candidate in zip(text.places, chosen, strict=True):
                 ids[place] = candidate.id
-            answers.append(Filled(self.codec.decode(ids), chosen, candidates, text.unread))
+            answers.append(Filled(self.codec.decode(ids), chosen, candidates, text.unread, text.unknown))
         return answers
 
     def masks(self, text: str) -> list[bool]:
