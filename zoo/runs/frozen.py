@@ -47,9 +47,8 @@ def resolved(composed: DictConfig, run_dir: Path) -> Config:
     except MissingMandatoryValue as error:
         raise ConfigError([Problem(str(error.full_key), "has no value")]) from error
     except OmegaConfBaseException as error:
-        raise ConfigError(
-            [Problem(key := str(error.full_key or ""), _unresolved(error, key, composed))]
-        ) from error
+        key = str(error.full_key or "")
+        raise ConfigError([Problem(key, _unresolved(error, key, composed))]) from error
     named: Config = with_current_names(plain)
     return named
 
