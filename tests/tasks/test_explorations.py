@@ -63,7 +63,7 @@ def test_a_recurrent_translator_shows_what_each_step_read(recurrent: Any) -> Non
     (view,) = found.views
     assert found.answers[0].text == best.text
     assert len(found.answers) == 5
-    assert torch.equal(view.weights[0, 0], best.weights)
+    torch.testing.assert_close(view.weights[0, 0], best.weights)
     assert (view.queries, view.keys) == (best.tokens, best.source_tokens)
     assert view.mechanism == "score additive, selection soft"
 

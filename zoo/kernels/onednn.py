@@ -78,6 +78,8 @@ class _Linear(Function):
 
 
 def _product(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+    if not (weight.is_contiguous() or weight.mT.is_contiguous()):
+        weight = weight.clone()  # with gaps, as a slice has them, oneDNN takes hundreds of times as long
     y: Tensor = torch.ops.mkldnn._linear_pointwise(x, weight, bias, "none", [], "")
     return y
 
