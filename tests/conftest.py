@@ -59,7 +59,7 @@ def configure(tmp_path: Path) -> Callable[..., Config]:
 
     def compose(*overrides: str) -> Config:
         resolvers.register()
-        folders = [f"paths.runs_dir={tmp_path}/runs"]
+        folders = [f"paths.runs_dir={tmp_path}/runs", f"paths.data_dir={tmp_path}/data"]
         return compose_jobs(CONF, [*folders, *overrides], multirun=False)[0].config
 
     return compose
