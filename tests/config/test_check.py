@@ -828,3 +828,13 @@ def test_a_language_model_writes_token_by_token(configure: Callable[..., Config]
         check(configure("model=gpt", f"decoding={search}", "trainer=cpu"))
     text = said(lambda: check(configure("model=gpt", "decoding=beam", "trainer=cpu")))
     assert "decoding: must be greedy or sample: a language model writes token by token, got Beam" in text
+
+
+def test_a_task_that_trains_no_samples_points_to_no_term(configure: Callable[..., Config]) -> None:
+    with pytest.raises(ConfigError) as found:
+        check(configure("model=ntm", "selection=hard"))
+    (problem,) = found.value.problems
+    assert str(problem) == (
+        "selection: Hard samples what it reads, which nothing trains in this task; "
+        "take selection=soft or selection=gumbel_hard"
+    )

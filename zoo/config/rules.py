@@ -81,12 +81,14 @@ def learned_positions_cover_the_data(config: Config, given: Collection[str]) -> 
 
 def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator[Problem]:
     """No gradient flows through a sample."""
-    selection = _target(config.get("selection"))
-    if getattr(selection, "samples", False) and not config["task"].get("reinforce"):
+    selection, task = _target(config.get("selection")), config["task"]
+    if getattr(selection, "samples", False) and not task.get("reinforce"):
+        can = "reinforce" in task
         yield Problem(
             "selection",
-            f"{selection.__name__} samples what it reads, which only task.reinforce can train; "  # type: ignore[union-attr]
-            "give task.reinforce, or take selection=soft or selection=gumbel_hard",
+            f"{selection.__name__} samples what it reads, which "  # type: ignore[union-attr]
+            + ("only task.reinforce can train; give task.reinforce, or" if can else "nothing trains in this task;")
+            + " take selection=soft or selection=gumbel_hard",
         )
 
 

@@ -17,7 +17,6 @@ from zoo.metrics import Control, Measure
 from zoo.tasks.memory.answered import Answered
 from zoo.tasks.memory.batch import SequenceBatch
 from zoo.tasks.memory.predictor import SequenceAnswerer
-from zoo.tasks.memory.rules import nothing_is_sampled
 from zoo.tasks.memory.scores import BITS_ITEMS, EXACT_ITEMS, MeanBySize, MemoryScores
 from zoo.tasks.task import Task
 
@@ -57,7 +56,6 @@ class MemoryTask(Task):
     batch_type = SequenceBatch
     noun, unit = "sequences", "sequences"
     predictor = SequenceAnswerer
-    rules = (nothing_is_sampled,)
     metrics: ClassVar = {
         "bits_per_sequence": Measure(MeanBySize, better="min", headline=True, watched=1, items=BITS_ITEMS),
         "wrong_bits": Measure(MeanBySize, better="min", digits=4, watched=2, share=True),
