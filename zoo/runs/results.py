@@ -35,6 +35,7 @@ _PACKAGES = (
     "sacrebleu",
     "sacremoses",
     "numpy",
+    "babel",  # writes the built-in dates
 )
 _HASHED_GROUPS = ("attention", "selection", "model", "data", "task", "optimizer", "scheduler", "decoding")
 # The run's seed orders the batches; a corpus has a seed of its own, which counts. All folds are one group.
