@@ -80,3 +80,11 @@ def test_counts_of_shared_words_widen_the_last_layer(configure: Configure) -> No
         with torch.device("meta"):
             widths.append(instantiate(config["model"], "model")(spec=placeholder(config)).output.in_features)
     assert widths == [4, 6]
+
+
+@pytest.mark.parametrize("model", ["attentive_matching", "bcnn"])
+def test_two_vocabularies_are_refused(configure: Configure, model: str) -> None:
+    """The vector of a word serves both texts."""
+    line = [f"model={model}", "data=counterparts", "data.tokenizer.joint=false"]
+    with pytest.raises(ConfigError, match=r"data\.tokenizer\.joint=true"):
+        check(configure(*line))

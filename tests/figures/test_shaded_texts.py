@@ -12,7 +12,6 @@ FLAT = ShadedText([ShadedSentence(WORDS, [0.1, 0.2, 0.0, 0.4, 0.0, 0.1, 0.2])], 
 DOCUMENT = ShadedText(
     [ShadedSentence(WORDS, [0.1, 0.2, 0.0, 0.4, 0.0, 0.1, 0.2], 0.25), ShadedSentence(["bad"], [1.0], 0.75)]
 )
-SIGNS = ["$x_1$", " " + "w" * 300, " 犬", " \U0001f600"]
 LONG = ShadedText([ShadedSentence([" word"] * 900, [1 / 900] * 900)])
 
 

@@ -22,7 +22,14 @@ from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.core.text import TextCodec, text_spec
 from zoo.tasks.translation.batch import TranslationBatch
-from zoo.training.callbacks import LastCheckpoint, RandomState, SelfDescription, StepAxis, Throughput
+from zoo.training.callbacks import (
+    DivergenceGuard,
+    LastCheckpoint,
+    RandomState,
+    SelfDescription,
+    StepAxis,
+    Throughput,
+)
 from zoo.training.checkpoint_io import AtomicIO
 
 CONF = Path(__file__).parents[2] / "conf"
@@ -170,7 +177,7 @@ def fit(
         val_check_interval=2,
         check_val_every_n_epoch=None,
         num_sanity_val_steps=0,
-        callbacks=[*more, StepAxis(), Throughput(), losses, describe, RandomState(), last],
+        callbacks=[*more, StepAxis(), Throughput(), DivergenceGuard(), losses, describe, RandomState(), last],
         plugins=[AtomicIO()],
         logger=False,
         enable_checkpointing=False,

@@ -26,7 +26,7 @@ def test_trains_is_saved_and_goes_on(name: str, tmp_path: Path) -> None:
     rest = fit(case, tmp_path, steps=4, precision="bf16-mixed", resumed=half)
     assert rest == pytest.approx(whole[2:], rel=2e-2)  # a GPU sums in no fixed order
     predictor: Any = zoo.load(_last(tmp_path), device=DEVICE, precision="bf16-mixed")
-    assert len(_answers(predictor, case, tmp_path)) == len(case.asked(tmp_path)) if case.asked else 1
+    assert len(_answers(predictor, case, tmp_path)) == (len(case.asked(tmp_path)) if case.asked else 1)
 
 
 class _Keep(Callback):

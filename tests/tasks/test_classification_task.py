@@ -103,6 +103,13 @@ class TestScores:
         assert values["pointing_accuracy"] == values["sentence_pointing"] == pytest.approx(1 / 3)
         assert "word_pointing" not in values
 
+    def test_a_loss_that_is_no_number_is_said(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Else the value of the validation before would stand in its place."""
+        scores = ClassificationScores(4)
+        scores.update(*made_up(3))
+        monkeypatch.setattr(scores.loss, "compute", lambda: torch.tensor(torch.nan))
+        assert scores.compute()["loss"].isnan()
+
     def test_words_that_tie_share_a_hit(self) -> None:
         weights = torch.tensor([[0.4, 0.4, 0.2], [0.0, 0.0, 0.0], [0.1, 0.8, 0.1]])
         assert pointing(weights, torch.tensor([1, 0, 2])).tolist() == [0.5, 0.0, 0.0]

@@ -252,6 +252,13 @@ class TestUse:
         assert "".join(predictor.stream("abc", length=15, seed=3, top_k=3)) == whole
         assert predictor.predict(["abc"], length=15, seed=4, top_k=3)[0][0].text != whole
 
+    def test_a_stream_that_ends_within_a_character_is_the_answer(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        task = self.task()
+        monkeypatch.setattr(task, "text_behind", lambda ids, written: "a" * (len(written) - 1) + "\ufffd")
+        assert "".join(predictor_of(task).stream("abc", length=3, temperature=0)) == "aa\ufffd"
+
     @pytest.mark.parametrize("network", [None, Counting])
     def test_a_text_has_the_probability_of_its_tokens(self, network: type[nn.Module] | None) -> None:
         task = self.task(network)

@@ -39,6 +39,14 @@ def test_the_step_is_named_and_at_most_one_more_is_trained(fit: Fit, value: floa
     assert steps.trained == 7
 
 
+def test_the_numbers_of_items_are_read_only_where_something_is_wrong(fit: Fit, monkeypatch: Any) -> None:
+    """On a GPU that would make each step wait."""
+    read: list[Any] = []
+    monkeypatch.setattr(torch.Tensor, "tolist", lambda self: read.append(self) or [])
+    fit(FakeTask(), [DivergenceGuard()], max_steps=3, limit_val_batches=0)
+    assert not read
+
+
 def test_the_last_step_before_a_validation_is_checked_before_it(fit: Fit) -> None:
     task, steps = FakeTask(), _Steps()
     task.loss_at[4] = math.nan

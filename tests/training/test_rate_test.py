@@ -37,6 +37,24 @@ class Bowl(pl.LightningModule):
         }
 
 
+class Reward(Bowl):
+    """The loss of a reward lies on both sides of 0."""
+
+    def training_step(self, batch: Any, number: int) -> Tensor:
+        loss = super().training_step(batch, number) * 0 + (0.01 if self.global_step % 2 else -0.01)
+        self.terms = {"loss": loss.detach()}
+        return loss
+
+
+class Broken(Bowl):
+    """No loss is a number."""
+
+    def training_step(self, batch: Any, number: int) -> Tensor:
+        loss = super().training_step(batch, number) * torch.nan
+        self.terms = {"loss": loss.detach()}
+        return loss
+
+
 class Nothing(pl.LightningDataModule):
     def train_dataloader(self) -> Any:
         return DataLoader(TensorDataset(torch.zeros(7)))
@@ -73,6 +91,16 @@ def test_a_schedule_that_multiplies_the_rate_gets_a_setting_of_its_own() -> None
     task.scheduler = partial(Vaswani, model_size=4, warmup_steps=25)
     test = run(task)
     assert test.setting == pytest.approx(test.steepest * 10)
+
+
+def test_a_loss_that_crosses_zero_has_not_broken_off() -> None:
+    assert len(run(Reward()).losses) == 60
+
+
+def test_a_loss_that_is_no_number_from_the_start_proposes_nothing() -> None:
+    test = run(Broken())
+    assert len(test.losses) == 1
+    assert test.steepest is test.setting is None
 
 
 def test_rates_that_are_too_low_propose_nothing() -> None:

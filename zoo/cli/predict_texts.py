@@ -264,9 +264,9 @@ def _print_answers(
                         before = [*run, *([str(number)] if nbest > 1 else [])]
                         if text:
                             where = [*run, f"line {number}"]
-                            lines += answered(predictors[name], before, next(answers), nbest, where)
-                            if len(texts) > 1:  # so that a line stays one
-                                lines = [_in_one_line(line) for line in lines]
+                            said = answered(predictors[name], before, next(answers), nbest, where)
+                            # Of several texts a line stays one.
+                            lines += map(_in_one_line, said) if len(texts) > 1 else said
                         else:  # an empty line keeps its place
                             lines.append("\t".join([*before, *([""] if nbest > 1 else []), ""]))
                 write(lines)

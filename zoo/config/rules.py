@@ -83,12 +83,12 @@ def sampling_needs_reinforce(config: Config, given: Collection[str]) -> Iterator
     """No gradient flows through a sample."""
     selection, task = _target(config.get("selection")), config["task"]
     if getattr(selection, "samples", False) and not task.get("reinforce"):
-        can = "reinforce" in task
+        trained = "only task.reinforce can train; give task.reinforce, or"
+        remedy = trained if "reinforce" in task else "nothing trains in this task;"
         yield Problem(
             "selection",
-            f"{selection.__name__} samples what it reads, which "  # type: ignore[union-attr]
-            + ("only task.reinforce can train; give task.reinforce, or" if can else "nothing trains in this task;")
-            + " take selection=soft or selection=gumbel_hard",
+            f"{selection.__name__} samples what it reads, which {remedy} "  # type: ignore[union-attr]
+            "take selection=soft or selection=gumbel_hard",
         )
 
 

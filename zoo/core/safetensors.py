@@ -11,7 +11,6 @@ from torch import Tensor
 from zoo.core.files import write_bytes
 from zoo.core.reading import Unreadable, require_regular
 
-SUFFIX = ".safetensors"
 _KINDS = (torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64)
 """Those that weights have: numbers and counts."""
 

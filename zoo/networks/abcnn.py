@@ -18,7 +18,7 @@ from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec, OverlapSpec
 from zoo.kernels import Dropout, Linear
 from zoo.kernels.wide_convolution import wide_convolutions
-from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.checks import check_dropouts, check_sizes, require_one_vocabulary
 from zoo.networks.embedding import word_vectors
 
 
@@ -196,6 +196,7 @@ class ABCNN(nn.Module):
         check_sizes(embedding_size=embedding_size, filters=filters, width=width, layers=layers)
         check_dropouts(dropout=dropout)
         left, right = spec.text("left"), spec.text("right")
+        require_one_vocabulary(left, right)
         self.embed = word_vectors(left, embedding_size, embedding_range)
         longest = max(left.maximum_length, right.maximum_length)
         self.blocks = nn.ModuleList(

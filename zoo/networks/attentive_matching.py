@@ -17,7 +17,7 @@ from zoo.attention import Attended, Attention
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
-from zoo.networks.checks import check_dropouts, check_sizes
+from zoo.networks.checks import check_dropouts, check_sizes, require_one_vocabulary
 from zoo.networks.embedding import word_vectors
 from zoo.networks.lstm_attention import Classified
 from zoo.networks.pooling import LearnedQuery, Pooled, Reading
@@ -172,6 +172,7 @@ class AttentiveMatching(nn.Module):
         check_sizes(embedding_size=embedding_size, hidden_size=hidden_size)
         check_dropouts(dropout=dropout)
         left, right = spec.text("left"), spec.text("right")
+        require_one_vocabulary(left, right)
         self.embed = word_vectors(left, embedding_size, embedding_range)
         longest = max(left.maximum_length, right.maximum_length)
         sizes = Sizes(recurrent, embedding_size, hidden_size, 1, 0.0, longest)

@@ -9,6 +9,7 @@ from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
 from zoo.networks.bert import Bert, begin, joined
+from zoo.networks.checks import require_one_vocabulary
 from zoo.networks.lstm_attention import Classified, require_texts
 from zoo.networks.pooling import Reading
 from zoo.networks.positions import Positions
@@ -54,8 +55,7 @@ class BertClassifier(nn.Module):
         longest = text.maximum_length
         if pair:
             right = spec.text("right")
-            if right.tokenizer != text.tokenizer:
-                raise ValueError("BERT reads both texts of a pair as one: give them one joint vocabulary")
+            require_one_vocabulary(text, right)
             longest += right.maximum_length - 1
         self.pretrained, self._pad = pretrained, text.pad
         self.bert = Bert(

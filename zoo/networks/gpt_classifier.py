@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
+from zoo.networks.checks import require_one_vocabulary
 from zoo.networks.gpt import Gpt
 from zoo.networks.lstm_attention import Classified, require_texts
 from zoo.networks.positions import Positions
@@ -83,8 +84,7 @@ class GptClassifier(nn.Module):
         longest = text.maximum_length - text.added + 2
         if pair:
             right = spec.text("right")
-            if right.tokenizer != text.tokenizer:
-                raise ValueError("GPT reads both texts of a pair as one: give them one joint vocabulary")
+            require_one_vocabulary(text, right)
             longest += right.maximum_length - right.added + 1
         elif both_orders:
             raise ValueError("both_orders=true asks for pairs of texts, and the data has single ones")
@@ -170,8 +170,9 @@ class GptClassifier(nn.Module):
             return extracted, None
         targets = read.ids[:, 1:].masked_fill((marked | ~read.keep_mask)[:, 1:], -100)
         scores = self.gpt.output(features[:, :-1]).float()
-        nll = F.cross_entropy(scores.transpose(1, 2), targets, ignore_index=-100, reduction="none")
-        return extracted, nll.sum(1) / (targets >= 0).sum(1).clamp(min=1)
+        # Over another axis than the last it takes several times as long.
+        nll = F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=-100, reduction="none")
+        return extracted, nll.view_as(targets).sum(1) / (targets >= 0).sum(1).clamp(min=1)
 
     def _embedded(self, ids: Tensor) -> Tensor:
         """The vectors `(B, T, D)` of words and marks, with their positions."""

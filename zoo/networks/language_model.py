@@ -20,16 +20,10 @@ class Modelled(NamedTuple):
         state: what the next window of the same texts goes on from: any nesting of tuples and lists around
             tensors `(B, ...)`, zeros before anything was read. None of a network that reads each window for
             itself.
-        queries: `(B, T, Q)` of the attention that samples what it reads; None without sampling.
-        log_prob: `(B, T)` of the samples; None without sampling.
-        entropy: `(B, T)` of the sampled distributions; None without sampling.
     """
 
     hidden: Tensor
     state: Any = None
-    queries: Tensor | None = None
-    log_prob: Tensor | None = None
-    entropy: Tensor | None = None
 
 
 class LanguageModel(Protocol):

@@ -139,7 +139,7 @@ def run_jobs(
                 if study and not waiting and (drawn := study.draw()):
                     waiting.append(drawn)
                     table.grew(study.sweep)
-                if not waiting:
+                if not waiting or runner.signal is not None:  # a signal may come while a study draws
                     break
                 job = waiting[0]
                 try:
@@ -238,6 +238,8 @@ class _Runner:
         finally:
             lease.close()
         self.running.append((job, process))
+        if self._stopped:  # a signal came while this one started
+            process.send(signal.SIGTERM)
         return True
 
     def ended(self) -> Iterator[SweepJob]:

@@ -104,7 +104,9 @@ class _Watch(Callback):
             return
         self._average = _MEMORY * self._average + (1.0 - _MEMORY) * float(pl_module.terms["loss"])
         self.losses.append(self._average / (1.0 - _MEMORY ** len(self.rates)))
-        if not np.isfinite(self.losses[-1]) or self.losses[-1] > _BROKEN_OFF * max(min(self.losses), 1e-9):
+        best = min(self.losses)  # below 0 where a reward is learned from
+        broken_off = best + (_BROKEN_OFF - 1) * max(abs(best), 1e-9)
+        if not np.isfinite(self.losses[-1]) or self.losses[-1] > broken_off:
             trainer.should_stop = True
 
 
@@ -114,6 +116,8 @@ def _rising(lowest: float, highest: float, steps: int) -> Callable[[int], float]
 
 def _steepest(rates: list[float], losses: list[float]) -> float | None:
     """Where the loss falls fastest, before its least value; None where that is no clear fall."""
+    if not np.isfinite(losses[0]):
+        return None
     end = int(np.nanargmin(losses)) + 1
     if end < 3 or losses[end - 1] > losses[0] - _CLEAR * abs(losses[0]):
         return None

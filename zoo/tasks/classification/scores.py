@@ -86,6 +86,7 @@ class ClassificationScores(Scores):
             "loss": self.loss.compute(),
         }
         for name in ("pointing_accuracy", "word_pointing", "sentence_pointing"):
-            if (metric := getattr(self, name)).update_called:
-                values[name] = metric.compute()
-        return {name: value for name, value in values.items() if not value.isnan()}
+            metric = getattr(self, name)
+            if metric.update_called and not (pointing := metric.compute()).isnan():
+                values[name] = pointing
+        return values

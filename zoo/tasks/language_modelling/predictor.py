@@ -136,6 +136,7 @@ class TextGenerator(Predictor):
         ids, shown = self._ids(text), ""
         self._require_room(ids, length)
         written: list[int] = []
+        whole = ""
         never = torch.tensor(self.task.never, dtype=torch.int64, device=self.task.device)
         uniform = torch.Generator().manual_seed(getattr(search, "seed", 0))
         with self.autocast():
@@ -154,12 +155,14 @@ class TextGenerator(Predictor):
             else:
                 token = int(log_probs.argmax())
             if token == self.task.end:
-                return
+                break
             written.append(token)
             whole = self.task.text_behind(ids, written)
             if not whole.endswith("�"):  # a character of several bytes is not whole yet
                 yield whole[len(shown) :]
                 shown = whole
+        if len(whole) > len(shown):  # it ends within a character
+            yield whole[len(shown) :]
 
     def explore(self, given: str) -> Exploration:
         """A text with a short continuation, what each token read, and what might follow it.

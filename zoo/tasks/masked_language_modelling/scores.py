@@ -1,6 +1,5 @@
 """The metrics of the task."""
 
-import torch
 from torch import Tensor
 from torchmetrics import MeanMetric
 
@@ -60,4 +59,4 @@ class MaskedScores(Scores):
         if self.pairs:
             values["next_sentence_loss"] = self.next_sentence_loss.compute()
             values["next_sentence_accuracy"] = self.next_sentence_accuracy.compute()
-        return {name: torch.as_tensor(value) for name, value in values.items()}
+        return values

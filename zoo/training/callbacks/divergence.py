@@ -126,9 +126,13 @@ def _check(copied_loss: _CopiedLoss | None, largest_loss: float) -> None:
         return
     if copied_loss.copied is not None:
         copied_loss.copied.synchronize()
-    loss, items = float(copied_loss.loss), [] if copied_loss.items is None else copied_loss.items.tolist()
+    loss = float(copied_loss.loss)
+    if math.isfinite(loss) and abs(loss) <= largest_loss:
+        return
+    items = (
+        [] if copied_loss.items is None else copied_loss.items.tolist()
+    )  # only now: it waits for the device
     if not math.isfinite(loss):
         raise Diverged("the loss is not finite", copied_loss.step, items, copied_loss.noun)
-    if abs(loss) > largest_loss:
-        what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
-        raise Diverged(what, copied_loss.step, items, copied_loss.noun)
+    what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
+    raise Diverged(what, copied_loss.step, items, copied_loss.noun)
