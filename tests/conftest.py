@@ -1,5 +1,6 @@
 """What tests of several parts share."""
 
+import itertools
 import logging
 import os
 import sys
@@ -17,6 +18,7 @@ from zoo.config.compose import compose_jobs
 from zoo.runs.frozen import Config
 
 CONF = Path(__file__).parents[1] / "conf"
+_NUMBERS = itertools.count()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -46,9 +48,10 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 
 @pytest.fixture(autouse=True)
-def private_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def private_folders(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """No test reads or writes the user's folders, and none talks to a server."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    # Not `tmp_path`: to number a folder pytest looks through those of all tests before.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / f"cache{next(_NUMBERS)}"))
     monkeypatch.setenv("WANDB_MODE", "offline")
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
 

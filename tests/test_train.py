@@ -146,12 +146,12 @@ def test_a_run_is_composed_and_checked_once(start: Train, monkeypatch: pytest.Mo
 
 class TestWhatIsAskedFor:
     def test_check_reads_and_writes_nothing(
-        self, start: Train, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+        self, start: Train, runs: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert start("check=true") == 0
         assert capsys.readouterr().out == "the configuration is fine\n"
         assert not runs.exists()
-        assert not (tmp_path / "cache").exists()
+        assert not Path(os.environ["XDG_CACHE_HOME"]).exists()
 
     @pytest.mark.parametrize(
         ("line", "said"),

@@ -209,7 +209,7 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return save_run(tmp_path_factory.mktemp("pretrained"), dict(settings), spec, 1.0)
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("choice", CHOICES, ids=str)
 def test_composes_checks_and_builds(choice: Path, tmp_path: Path, pretrained: Path) -> None:
     resolvers.register()
@@ -355,7 +355,7 @@ def attentions(node: Any) -> Iterator[dict[str, Any]]:
             yield from attentions(value)
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize(
     ("decoder", "attention", "selection"),
     # Quick are those with one part that is not the default one.
@@ -547,7 +547,7 @@ def one_of_each(recipes: list[str]) -> list[Any]:
     return [name if name in first else pytest.param(name, marks=pytest.mark.slow) for name in recipes]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("recipe", one_of_each(options("experiment")))
 def test_debug_beats_every_recipe(configure: Callable[..., Config], recipe: str, pretrained: Path) -> None:
     needs = [text.format(run=pretrained) for text in NEEDS.get(f"experiment/{recipe}", [])]

@@ -25,7 +25,7 @@ def kinds_of(config: Config) -> set[str]:
     return {type(part).__name__ for part in network.modules()}
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     "given",
     [

@@ -101,7 +101,7 @@ class TestLaws:
             alone = network.step(tokens[:, number : number + 1], first.state, memory).log_probs
             torch.testing.assert_close(together[:, number : number + 1], alone)
 
-    @pytest.mark.sampled(50)
+    @pytest.mark.sampled(16)
     @pytest.mark.parametrize("search", SEARCHES)
     def test_every_search_finds_what_the_teacher_forced_pass_says(self, name: str, search: str) -> None:
         """Whatever state the hypotheses of a sentence carry, in a batch or alone."""

@@ -275,6 +275,7 @@ class TestMaps:
         assert float(scores.compute()["pointing_accuracy"]) == pytest.approx(np.mean(hits))
 
 
+@pytest.mark.slow
 def test_the_toy_is_learned_and_the_right_word_is_looked_at(toy: MatchingData, tmp_path: Path) -> None:
     task = make_task(toy, reading(size=16))
     quiet_trainer(tmp_path, max_epochs=6, check_val_every_n_epoch=6).fit(task, datamodule=toy)
