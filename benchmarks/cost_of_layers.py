@@ -38,7 +38,6 @@ from rich.console import Console
 from rich.progress import track
 from torch import Tensor, nn
 from torch.autograd.graph import Node, saved_tensors_hooks
-from torch.utils.flop_counter import FlopCounterMode
 
 from zoo.attention import ScaledDot, Soft
 from zoo.networks.recurrent import GRU
@@ -46,6 +45,7 @@ from zoo.networks.sequence_layers import AttentionLayer, BidirectionalLayer, Con
 from zoo.networks.transformer import Settings
 from zoo.reports.layer_costs import NAMES, cost_tables
 from zoo.runs.results import machine
+from zoo.runtime.flops import flop_counter
 
 WIDTH, WINDOW = 3, 16
 """Positions that a filter sees, and that restricted attention reads to either side."""
@@ -193,7 +193,7 @@ def operations(name: str, length: int, features: int, device: torch.device) -> i
     # Each step of a recurrent layer has the same, and of the fused kernel torch counts nothing.
     counted = 32 if name == "recurrent" else length
     one = Pass("self_attention" if name == "self_attention_fused" else name, counted, features, device)
-    with FlopCounterMode(display=False) as counter:
+    with flop_counter() as counter:
         one()
     return int(counter.get_total_flops()) * length // counted
 
