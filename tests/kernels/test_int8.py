@@ -1,6 +1,7 @@
 """Linear maps in eight bits stay near the exact ones, and replace them in a network."""
 
 import logging
+import timeit
 
 import pytest
 import torch
@@ -30,6 +31,16 @@ def test_an_output_is_within_the_rounding_of_weights_and_input(bias: bool) -> No
     )
     assert ((found - expected).abs() <= bound + 1e-5).all()
     assert not torch.equal(found, expected)
+
+
+@needs_int8
+def test_no_processor_falls_back_to_a_slow_product() -> None:
+    """Of signed inputs oneDNN has only a reference without AMX, which takes hundreds of times as long."""
+    exact, input = Linear(256, 512), torch.randn(64, 256)
+    small = Int8Linear(exact)
+    with torch.no_grad():
+        float32 = min(timeit.repeat(lambda: exact(input), number=1, repeat=5))
+        assert min(timeit.repeat(lambda: small(input), number=1, repeat=5)) < 30 * float32
 
 
 @needs_int8
