@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from zoo.runs.resume import make_ready
 from zoo.runs.status import State, StatusFile
 from zoo.runtime.leases import Leases
 from zoo.sweeps.record import Sweep
@@ -90,6 +91,21 @@ def test_fail_fast(make_sweep: MakeSweep, fake_script: Path, states: States) -> 
     found = states(sweep)
     assert (found[0], found[2]) == (State.FAILED, State.QUEUED)
     assert found[1] in (State.PREEMPTED, State.QUEUED), "it was stopped before or after it began"
+
+
+def test_a_signal_reaches_a_job_that_is_starting(
+    make_sweep: MakeSweep, fake_script: Path, states: States, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def signalled(*arguments: Any) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        make_ready(*arguments)
+
+    monkeypatch.setattr("zoo.sweeps.sweep.make_ready", signalled)
+    sweep = make_sweep("wait", "wait")
+    began = time.monotonic()
+    assert run_jobs(fake_script, sweep, sweep.jobs) == 143
+    assert time.monotonic() - began < 20
+    assert states(sweep)[1] == State.QUEUED
 
 
 def test_each_job_is_alone(make_sweep: MakeSweep, fake_script: Path) -> None:

@@ -129,9 +129,8 @@ def _check(copied_loss: _CopiedLoss | None, largest_loss: float) -> None:
     loss = float(copied_loss.loss)
     if math.isfinite(loss) and abs(loss) <= largest_loss:
         return
-    items = (
-        [] if copied_loss.items is None else copied_loss.items.tolist()
-    )  # only now: it waits for the device
+    # Read only now: on a GPU this waits.
+    items = [] if copied_loss.items is None else copied_loss.items.tolist()
     if not math.isfinite(loss):
         raise Diverged("the loss is not finite", copied_loss.step, items, copied_loss.noun)
     what = f"the loss is {loss:.4g}, beyond callbacks.divergence.largest_loss={largest_loss:g},"
