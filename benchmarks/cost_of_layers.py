@@ -190,7 +190,8 @@ class Pass:
 
 def operations(name: str, length: int, features: int, device: torch.device) -> int:
     """Multiplications and additions of all products in a pass."""
-    # Each step of a recurrent layer has the same, and of the fused kernel torch counts nothing.
+    # Each step of a recurrent layer has the same. The fused kernel counts as plain products: it does the
+    # same ones, and some of them again in the backward pass.
     counted = 32 if name == "recurrent" else length
     one = Pass("self_attention" if name == "self_attention_fused" else name, counted, features, device)
     with flop_counter() as counter:
