@@ -22,7 +22,7 @@ def test_a_rate_is_proposed_and_drawn_and_nothing_else_is_written(
     here = tmp_path / "here"
     here.mkdir()
     monkeypatch.chdir(here)
-    ran = _zoo("find-lr", *TINY, "--steps", 40, "--lowest", "1e-4", "--plot", "rates.png")
+    ran = _zoo("find-lr", *TINY, "--steps", 24, "--lowest", "1e-4", "--plot", "rates.png")
     assert ran.exit_code == 0, ran.output
     lines = ran.stdout.splitlines()
     assert lines[0] == "rate\tloss"

@@ -112,18 +112,36 @@ def test_in_a_narrow_terminal_numbers_stay_whole(tmp_path: Path) -> None:
     assert "…" in line
 
 
+class Awaited(StringIO):
+    """A screen that says when there is something on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = threading.Event()
+
+    def write(self, text: str, /) -> int:
+        written = super().write(text)
+        if "val/exact_match" in self.getvalue():
+            self.seen.set()
+        return written
+
+
 def test_a_run_that_trains_is_followed_to_its_end(tmp_path: Path) -> None:
     folder = make(tmp_path / "12_a_1f2e3d4c", "reverse", {50: 0.25}, None)
 
+    screen = Awaited()
+
     def go_on() -> None:
+        screen.seen.wait(timeout=60)
         with (folder / "metrics.csv").open("a") as file:
             file.write("100,val/exact_match,0.875\n")
         StatusFile(folder).end(State.FINISHED, exit_code=0)
 
-    later = threading.Timer(3.0, go_on)  # after the first picture
+    later = threading.Thread(target=go_on)
     later.start()
-    text = printed(tmp_path, height=40, force_terminal=True)
+    show(tmp_path, Console(file=screen, width=100, height=40, force_terminal=True), seconds=0.1)
     later.join()
+    text = screen.getvalue()
     assert "Ctrl-C leaves" in text
     last = text.rpartition("1 finished")[2]
     assert "0.875" in last

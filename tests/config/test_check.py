@@ -459,7 +459,7 @@ def test_the_direction_follows_from_the_metric(
 TEXT, IMAGES, GAMES = "pairs of sentences", "images of classes", "games of Catch"
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize(
     ("line", "message"),
     [

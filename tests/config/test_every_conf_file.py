@@ -411,6 +411,7 @@ def test_a_score_that_counts_positions_is_one_word(
     assert counted == lengths
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     ("overrides", "attention"),
     [

@@ -43,7 +43,7 @@ def _sync(server: WandbServer, home: Path, *records: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("at_once", [True, False])
+@pytest.mark.parametrize("at_once", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_parts_of_a_run_are_one_run_with_one_history(
     records: list[Path], tmp_path: Path, at_once: bool
 ) -> None:

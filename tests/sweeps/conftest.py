@@ -3,6 +3,7 @@
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,19 @@ from hydra.core.global_hydra import GlobalHydra
 
 import train
 from zoo.runs.status import State, StatusFile
+from zoo.sweeps import sweep
 from zoo.sweeps.record import Sweep, SweepJob
 
 FAKE = Path(__file__).with_name("fake_job.py")
 
 MakeSweep = Callable[..., Sweep]
 Start = Callable[..., int]
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A sweep looks at its jobs, which take no time, more often than at real ones."""
+    monkeypatch.setattr(sweep, "_SECONDS", 0.01)
 
 
 @pytest.fixture
@@ -37,17 +45,22 @@ def start_faked(runs: Path, monkeypatch: pytest.MonkeyPatch, fake_script: Path) 
     GlobalHydra.instance().clear()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def fake_script() -> Path:
     return FAKE
 
 
 @pytest.fixture
-def make_sweep(tmp_path: Path) -> MakeSweep:
+def make_sweep(tmp_path: Path, make_sweep_in: MakeSweep) -> MakeSweep:
     """Queues jobs that do as they are told: `make_sweep("finish", "raise", parallel=2)`."""
+    return partial(make_sweep_in, tmp_path / "sweep")
 
-    def make(*acts: str, trainer: dict[str, Any] | None = None, **settings: Any) -> Sweep:
-        folder = tmp_path / "sweep"
+
+@pytest.fixture(scope="session")
+def make_sweep_in() -> MakeSweep:
+    """Does the same in a folder: `make_sweep_in(folder, "finish", "raise", parallel=2)`."""
+
+    def make(folder: Path, *acts: str, trainer: dict[str, Any] | None = None, **settings: Any) -> Sweep:
         jobs = []
         for number, act in enumerate(acts):
             run = folder / f"{number}_job_0000000{number}"

@@ -1,7 +1,9 @@
 """Processes that torchrun or srun started find one folder, also when they are started again."""
 
+import copy
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,14 +61,18 @@ def torchrun(monkeypatch: pytest.MonkeyPatch) -> Start:
     return start
 
 
+@cache
 def job(*overrides: str) -> Job:
+    """Composes once for all processes: what they are told by their launcher is read when a folder is made."""
     resolvers.register()
     return compose_jobs(CONF, [*LINE, *overrides], multirun=False)[0]
 
 
 def queue(runs: Path, *overrides: str) -> tuple[Path, bool]:
-    one = job(f"paths.runs_dir={runs}", *overrides)
-    path, config = queue_run(one)
+    one = job(*overrides)
+    composed, paths = copy.deepcopy(one.composed), {**one.config["paths"], "runs_dir": str(runs)}
+    composed.paths.runs_dir = str(runs)
+    path, config = queue_run(one._replace(composed=composed, config={**one.config, "paths": paths}))
     return path.parent, config is None
 
 

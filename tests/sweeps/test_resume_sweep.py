@@ -214,6 +214,14 @@ def test_a_damaged_status_in_a_new_sweep_runs_too(
     assert json.loads((sweep.jobs[0].folder / "seen.json").read_text())["resumed"], "its folder is no new one"
 
 
+@pytest.fixture(scope="module")
+def finished(make_sweep_in: MakeSweep, fake_script: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a sweep that ran, to be copied."""
+    sweep = make_sweep_in(tmp_path_factory.mktemp("finished") / "sweep", "finish", "finish")
+    assert run_jobs(fake_script, sweep, sweep.jobs) == 0
+    return sweep.folder
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -228,14 +236,14 @@ def test_a_damaged_status_in_a_new_sweep_runs_too(
     ids=lambda damage: damage[:40],
 )
 def test_a_damaged_job_that_had_finished_is_named_and_left_alone(
-    make_sweep: MakeSweep,
+    finished: Path,
+    tmp_path: Path,
     fake_script: Path,
     states: States,
     caplog: pytest.LogCaptureFixture,
     damage: str,
 ) -> None:
-    sweep = make_sweep("finish", "finish")
-    assert run_jobs(fake_script, sweep, sweep.jobs) == 0
+    sweep = read_sweep(shutil.copytree(finished, tmp_path / "sweep"))
     _spoil(sweep.jobs[0].folder, damage)
     before = times(sweep.jobs[0].folder)
     assert resume_sweep(fake_script, sweep.folder) == 1

@@ -200,12 +200,12 @@ class TestInterruption:
 
         def send(sweep: Sweep, *signals: int) -> None:
             def wait_and_send() -> None:
-                for number in signals:
+                for place, number in enumerate(signals):
+                    time.sleep(0.5 if place else 0)  # the first one is heard
                     deadline = time.monotonic() + 60
                     while len(list(sweep.folder.glob("*/ready"))) < 2 and time.monotonic() < deadline:
                         time.sleep(0.02)
                     os.kill(os.getpid(), number)
-                    time.sleep(0.5)
 
             threads.append(threading.Thread(target=wait_and_send))
             threads[-1].start()

@@ -274,7 +274,9 @@ def test_stored_features_take_the_place_of_images() -> None:
     assert task.training_step(stored, 0).item() == pytest.approx(task.training_step(given, 0).item())
 
 
-@pytest.mark.parametrize("selection", [Soft, None], ids=["soft", "none"])
+@pytest.mark.parametrize(
+    "selection", [Soft, pytest.param(None, marks=pytest.mark.slow)], ids=["soft", "none"]
+)
 def test_captions_are_learned(tmp_path: Path, selection: Callable[..., nn.Module] | None) -> None:
     task = make_task(selection, doubly_stochastic=0.0, optimizer=partial(torch.optim.Adam, lr=0.02))
     trainer = quiet_trainer(tmp_path, max_epochs=80, check_val_every_n_epoch=80)

@@ -284,16 +284,16 @@ def test_the_toy_is_learned_and_the_right_word_is_looked_at(toy: MatchingData, t
     assert float(measured["val/pointing_accuracy"]) > 0.9
 
 
-@pytest.mark.sampled(3)
 @pytest.mark.parametrize(
     "network",
     [
         CONVOLUTIONS,
         partial(CONVOLUTIONS, input_match=Euclidean),
         partial(CONVOLUTIONS, pooling_match=Euclidean),
+        reading(),
         reading(ImpatientReader),
     ],
-    ids=["bcnn", "abcnn1", "abcnn2", "impatient"],
+    ids=["bcnn", "abcnn1", "abcnn2", "attentive", "impatient"],
 )
 def test_a_batch_is_learned_by_heart(toy: MatchingData, network: Callable[..., nn.Module]) -> None:
     task, batch = make_task(toy, network), toy.batch("train", range(16))
@@ -301,9 +301,11 @@ def test_a_batch_is_learned_by_heart(toy: MatchingData, network: Callable[..., n
     for _ in range(150):
         optimizer.zero_grad()
         loss, _ = task.loss_of(batch)
+        if loss < 0.1:
+            break
         loss.backward()
         optimizer.step()
-    assert float(loss) < 0.1
+    assert loss < 0.1
 
 
 @pytest.mark.parametrize("all_right", [False, True])

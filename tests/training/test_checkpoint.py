@@ -296,7 +296,7 @@ def test_tensors_that_are_no_weights_are_refused(tmp_path: Path, kind: str, plac
 
 
 @pytest.mark.hostile("checkpoint")
-@pytest.mark.parametrize("kind", ["deep", "bomb", "circle"])
+@pytest.mark.parametrize("kind", ["deep", pytest.param("bomb", marks=pytest.mark.slow), "circle"])
 def test_containers_without_an_end_are_refused(tmp_path: Path, kind: str) -> None:
     inner: list[Any] = []
     for _ in range(150 if kind == "deep" else 40):
