@@ -188,9 +188,10 @@ def _split(overrides: Sequence[str]) -> list[list[str]]:
 
     Of a study, whose product may be endless, each value that it may draw is in one of them.
     """
+    plain, alternatives = parted(overrides)
+    _refuse_lost_values(_read(plain))
     if f"hydra/sweeper={STUDY}" in overrides:
         return list(read_search(overrides).samples())
-    plain, alternatives = parted(overrides)
     chosen = [[text for one in several for text in one] for several in product(*alternatives)]
     kept = _listed(plain)
     return [
@@ -199,6 +200,19 @@ def _split(overrides: Sequence[str]) -> list[list[str]]:
         for texts in chosen
         for job in _product([*kept, *_read(shlex.split(line)), *_listed(texts)])
     ]
+
+
+def _refuse_lost_values(typed: Sequence[Override]) -> None:
+    """Refuses several values of a setting that is given again: of two overrides the last one wins."""
+    texts = [str(one.input_line) for one in typed]
+    keys = [key_of(text) for text in texts]
+    lost = [
+        Problem(text, "is given twice: leave one out")
+        for one, text, key in zip(typed, texts, keys, strict=True)
+        if one.is_sweep_override() and keys.count(key) > 1
+    ]
+    if lost:
+        raise ConfigError(lost)
 
 
 def _refuse_intervals(overrides: Sequence[str]) -> None:
