@@ -8,8 +8,9 @@ import torch
 from torch import Tensor
 
 from zoo.core.batch import Padded
+from zoo.tasks.head_maps import HeadMaps
 from zoo.tasks.translation.batch import TranslationBatch
-from zoo.tasks.translation.task import HeadMaps, Translation
+from zoo.tasks.translation.translation import Translation
 
 Fit = Callable[..., pl.Trainer]
 

@@ -15,7 +15,7 @@ from torch.utils.data import Dataset
 from data.core.batching import Part
 from data.core.ragged import Ints, Ragged
 from data.text.columns import Alignment, Column, Degree, Label, Place, Sentences, Text
-from zoo.core.batch import Documents, Padded, groups_of_like_length
+from zoo.core.batch import Documents, Padded, grouped_documents
 from zoo.core.spec import DataSpec, TextSpec
 
 if TYPE_CHECKING:
@@ -157,13 +157,10 @@ class DocumentReader:
         counts = self._counts[rows]
         there = np.arange(counts.max()) < counts[:, None]
         sentences = (self._starts[rows, None] + np.arange(counts.max()))[there]
-        groups = list(groups_of_like_length(self._sentences.lengths[sentences].tolist()))
-        places = np.zeros(there.shape, np.int64)
-        places[there] = np.argsort(np.concatenate(groups))
-        batch.documents[name] = Documents(
-            groups=tuple(self._sentences.padded(sentences[group]) for group in groups),
-            places=torch.from_numpy(places),
-            lengths=torch.from_numpy(counts),
+        batch.documents[name] = grouped_documents(
+            counts.tolist(),
+            self._sentences.lengths[sentences].tolist(),
+            lambda group: self._sentences.padded(sentences[group]),
         )
 
 

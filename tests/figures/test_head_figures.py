@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tests.figures.layout import assert_apart, assert_inside, extents, labels, texts
 from zoo.figures import head_grid, head_grids, png
-from zoo.tasks.translation.task import HeadMaps
+from zoo.tasks.head_maps import HeadMaps
 
 WORDS = ["a", "Donaudampfschifffahrtsgesellschaft", ",", "$x_2$", "机器翻译"]
 

@@ -160,6 +160,18 @@ def test_each_part_has_its_runs(project: Path, asked: str) -> None:
     assert "experiment=toy`**" in second.read_text(encoding="utf-8")
 
 
+def test_a_part_may_leave_out_what_other_settings_change(project: Path) -> None:
+    rows = [
+        results("toy", 1, *overrides, exact_match=0.5)
+        for overrides in ((), ("attention=dot",), ("attention=dot", "model.layers=2"), ("model.layers=4",))
+    ]
+    path = page(project, "README.md", "matrix some toy changes=attention,selection")
+    write_pages(project, read(rows))
+    text = path.read_text(encoding="utf-8")
+    assert "`attention=dot`" in text
+    assert "model.layers" not in text
+
+
 def test_a_matrix_is_drawn_and_shown_from_everywhere(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     drawn = MagicMock(wraps=module.side_by_side)
     monkeypatch.setattr(module, "side_by_side", drawn)

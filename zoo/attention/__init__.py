@@ -10,7 +10,7 @@ from zoo.attention.content_and_location import ContentAndLocation
 from zoo.attention.glimpse import GlimpseSensor
 from zoo.attention.location_policy import CenterPolicy, LearnedPolicy, LocationPolicy, Look, RandomPolicy
 from zoo.attention.masks import causal_mask, combine, padding_mask
-from zoo.attention.memory import Attended, Memory, Selected
+from zoo.attention.memory import Attended, Memory, Selected, join_readings
 from zoo.attention.multi_head import MultiHeadAttention
 from zoo.attention.regularizers import doubly_stochastic_penalty
 from zoo.attention.reinforce import (
@@ -90,6 +90,7 @@ __all__ = [
     "combine",
     "covering",
     "doubly_stochastic_penalty",
+    "join_readings",
     "masked_softmax",
     "padding_mask",
     "reward_to_go",

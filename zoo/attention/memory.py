@@ -5,6 +5,7 @@ sentences in documents), Q queries, K keys, A width of projected keys, Dq / Dk /
 value.
 """
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -77,6 +78,12 @@ class Attended(NamedTuple):
     log_prob: Tensor | None = None
     entropy: Tensor | None = None
     probabilities: Tensor | None = None
+
+
+def join_readings(readings: Sequence[Attended]) -> Attended:
+    """Joins T readings `(B, 1, ...)` of one query each to one of T queries, without its state."""
+    columns = zip(*(reading._replace(state=None) for reading in readings), strict=True)
+    return Attended(*(None if column[0] is None else torch.cat(column, 1) for column in columns))  # type: ignore[arg-type]
 
 
 def _appended(flags: Tensor, count: int, flag: bool) -> Tensor:

@@ -3,11 +3,14 @@
 Named tuples (not dataclasses) because Lightning moves them to a device and torch pins them without help.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import torch
 from torch import Tensor
+
+_MOST_PADDED = 1.5
+"""The longest row of a group has at most so many times the tokens of its shortest one."""
 
 
 class Batch(Protocol):
@@ -109,16 +112,29 @@ class Documents(NamedTuple):
         return sentences[self.places].where(there, torch.zeros_like(sentences[:1]))
 
 
-def groups_of_like_length(lengths: Sequence[int], most: float = 1.5) -> Iterator[list[int]]:
-    """Shares out rows so that little is padded, whatever their order: their numbers, shortest rows first.
+def grouped_documents(
+    counts: Sequence[int], lengths: Sequence[int], pad: Callable[[list[int]], Padded]
+) -> Documents:
+    """Groups the sentences of documents by their length.
 
     Args:
-        lengths: of the rows.
-        most: the longest row of a group has at most so many times the tokens of its shortest one.
+        counts: sentences in each of B documents.
+        lengths: tokens in each of the S sentences of all documents, in order.
+        pad: makes a group of the sentences of these numbers.
     """
+    groups = list(groups_of_like_length(lengths))
+    of_documents = torch.tensor(counts)
+    there = real_positions(of_documents, max(counts))
+    places = torch.zeros(there.shape, dtype=torch.int64)
+    places[there] = torch.tensor([number for group in groups for number in group]).argsort()
+    return Documents(tuple(map(pad, groups)), places, of_documents)
+
+
+def groups_of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Shares out rows so that little is padded, whatever their order: their numbers, shortest rows first."""
     group: list[int] = []
     for number in sorted(range(len(lengths)), key=lambda number: lengths[number]):
-        if group and lengths[number] > most * lengths[group[0]]:
+        if group and lengths[number] > _MOST_PADDED * lengths[group[0]]:
             yield group
             group = []
         group.append(number)

@@ -7,13 +7,13 @@ Shapes: B pairs, L words of the text that is read, M words of the other one, E e
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import ClassVar, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended, Attention
+from zoo.attention import Attended, Attention, join_readings
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.kernels import Dropout, Linear
@@ -108,7 +108,7 @@ class ImpatientReader(Reader):
             steps.append(attended)
             queries.append(query)
             vector = torch.where(real.unsqueeze(-1), attended.context[:, 0] + self.V(vector).tanh(), vector)
-        return Pooled(vector, Reading(_joined(steps), torch.cat(queries, 1), other.keep_mask))
+        return Pooled(vector, Reading(join_readings(steps), torch.cat(queries, 1), other.keep_mask))
 
 
 def read_once(attention: Attention, text: Encoded, queries: Tensor) -> Pooled:
@@ -116,24 +116,6 @@ def read_once(attention: Attention, text: Encoded, queries: Tensor) -> Pooled:
     memory = attention.prepare(text.states, keep_mask=text.keep_mask.unsqueeze(1))
     attended = attention(queries, memory)
     return Pooled(attended.context[:, 0], Reading(attended, queries))
-
-
-def _joined(steps: Sequence[Attended]) -> Attended:
-    """The readings of one query each as those of many."""
-
-    def along(name: str, axis: int) -> Tensor | None:
-        parts = [getattr(step, name) for step in steps]
-        return None if parts[0] is None else torch.cat(parts, axis)
-
-    context, weights = along("context", -2), along("weights", -2)
-    assert context is not None  # every reading has one
-    return Attended(
-        context,
-        weights,
-        log_prob=along("log_prob", -1),
-        entropy=along("entropy", -1),
-        probabilities=along("probabilities", -2),
-    )
 
 
 class AttentiveMatching(nn.Module):

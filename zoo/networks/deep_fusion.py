@@ -20,12 +20,12 @@ from typing import cast
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended
+from zoo.attention import Attended, join_readings
 from zoo.kernels import Linear
 from zoo.networks.decoded import Decoded
 from zoo.networks.lstmn import LSTMN
 from zoo.networks.recurrent import State
-from zoo.networks.seq2seq import AttentionDecoder, DecoderState, Sizes, Source, Stepped, concatenate
+from zoo.networks.seq2seq import AttentionDecoder, DecoderState, Sizes, Source, Stepped
 
 
 class DeepFusionDecoder(AttentionDecoder):
@@ -77,7 +77,7 @@ class DeepFusionDecoder(AttentionDecoder):
     def forward(self, embedded: Tensor, source: Source) -> Decoded:
         """See `Decoder`."""
         hidden, queries, _, readings = self._run(embedded.unsqueeze(1), self.init_state(source), source)
-        read = concatenate(readings)
+        read = join_readings(readings)
         return Decoded(hidden[:, 0], queries[:, 0], read.weights, read.log_prob, read.entropy)
 
     def _run(

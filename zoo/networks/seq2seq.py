@@ -18,7 +18,7 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended, Attention, Memory, Score, Selection, covering
+from zoo.attention import Attended, Attention, Memory, Score, Selection, covering, join_readings
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.decoding import Step
@@ -299,7 +299,7 @@ class BahdanauDecoder(AttentionDecoder):
             state, attended = self._advance(token, states[-1], source)
             states.append(state)
             readings.append(attended)
-        read, hidden = concatenate(readings), [state.layers[-1][0] for state in states]
+        read, hidden = join_readings(readings), [state.layers[-1][0] for state in states]
         features = self._features(torch.cat(hidden[1:], 1), embedded, read.context)
         return Decoded(features, torch.cat(hidden[:-1], 1), read.weights, read.log_prob, read.entropy)
 
@@ -373,17 +373,11 @@ class LuongDecoder(AttentionDecoder):
                 vectors.append(vector)
                 hidden.append(state.layers[-1][0])
                 readings.append(attended)
-            features, queries, read = torch.cat(vectors, 1), torch.cat(hidden, 1), concatenate(readings)
+            features, queries, read = torch.cat(vectors, 1), torch.cat(hidden, 1), join_readings(readings)
         else:
             queries = self.stack(embedded, state.layers)
             features, read = self._read_all(queries, source)
         return Decoded(features, queries, read.weights, read.log_prob, read.entropy)
-
-
-def concatenate(readings: list[Attended]) -> Attended:
-    """Joins T readings of one query each along the query axis."""
-    columns = zip(*(reading._replace(state=None, probabilities=None) for reading in readings), strict=True)
-    return Attended(*(None if column[0] is None else torch.cat(column, 1) for column in columns))  # type: ignore[arg-type]
 
 
 class Seq2Seq(nn.Module):

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attended, Memory
+from zoo.attention import Attended, Memory, join_readings
 from zoo.core.batch import Padded
 from zoo.core.spec import DataSpec
 from zoo.decoding import Step
@@ -29,7 +29,7 @@ from zoo.networks.checks import check_dropouts, check_sizes
 from zoo.networks.decoded import Decoded, sum_over_layers
 from zoo.networks.encoders import ImageEncoder
 from zoo.networks.positions import Positions
-from zoo.networks.seq2seq import AttentionParts, concatenate
+from zoo.networks.seq2seq import AttentionParts
 from zoo.networks.transformer import LayerState, Settings, TransformerDecoder
 from zoo.runtime.compiling import compilable
 
@@ -462,10 +462,8 @@ def _decoded(features: Tensor, queries: Tensor, readings: list[Attended]) -> Dec
     """The pass over T words from T readings of one query each."""
     if readings[0].weights is None:
         return Decoded(features, queries)
-    read = concatenate(readings)
-    distributions = [reading.probabilities for reading in readings if reading.probabilities is not None]
-    probabilities = torch.cat(distributions, 1) if distributions else None
-    return Decoded(features, queries, read.weights, read.log_prob, read.entropy, probabilities)
+    read = join_readings(readings)
+    return Decoded(features, queries, read.weights, read.log_prob, read.entropy, read.probabilities)
 
 
 def _mean(weights: Tensor | None) -> Tensor | None:

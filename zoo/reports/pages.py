@@ -15,8 +15,9 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | faster | | the same in two sentences |
 | faults | | what was done to trainings, and what it cost |
 
-Which runs: names of recipes; or what results.json says of them, such as `task=RecognitionTask,TrackingTask`,
-`model=Transformer` or `data=multi30k`, all of which must hold; without either all runs.
+Which runs: names of recipes; what results.json says of them, such as `task=RecognitionTask,TrackingTask`,
+`model=Transformer` or `data=multi30k`; and `changes=attention,selection`, the only settings that may be other
+than in the recipe. All must hold; without any word all runs.
 """
 
 import json
@@ -29,6 +30,7 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
+from zoo.config.overrides import key_of
 from zoo.core.files import write_bytes, write_text
 from zoo.core.problems import unknown
 from zoo.figures.comparison import Score
@@ -114,15 +116,20 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
 def _chosen(published: Sequence[Run], words: Sequence[str]) -> list[Run]:
     """The runs that a part is about."""
     recipes = {word for word in words if "=" not in word}
-    asked = [word.partition("=") for word in words if "=" in word]
-    for key, _, _ in asked:
+    asked = {
+        key: values.split(",") for key, _, values in (word.partition("=") for word in words if "=" in word)
+    }
+    changes = asked.pop("changes", None)
+    for key in asked:
         if key not in _KEYS:
-            raise ValueError(f"runs are chosen by {', '.join(_KEYS)}, got {key!r}{unknown(key, _KEYS)}")
+            known = [*_KEYS, "changes"]
+            raise ValueError(f"runs are chosen by {', '.join(known)}, got {key!r}{unknown(key, known)}")
     return [
         run
         for run in published
         if (not recipes or run.results["experiment"] in recipes)
-        and all(run.results[_KEYS[key]].rpartition(".")[2] in values.split(",") for key, _, values in asked)
+        and (changes is None or {key_of(text) for text in run.overrides} <= set(changes))
+        and all(run.results[_KEYS[key]].rpartition(".")[2] in values for key, values in asked.items())
     ]
 
 

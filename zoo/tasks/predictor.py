@@ -2,7 +2,7 @@
 
 import inspect
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -184,6 +184,18 @@ def draw(path: str | Path, sheet: Callable[[], Figure]) -> None:
     except ValueError as error:  # such as models whose glimpses have different shapes
         raise ValueError(f"cannot draw {path}: {error}") from error
     write_where_asked(path, render(figure, path.suffix[1:].lower()))
+
+
+def write_drawings(figures: Mapping[Path, Figure]) -> list[Path]:
+    """Writes figures in the formats of their files' endings; a figure that fails leaves no file.
+
+    Returns:
+        The files.
+    """
+    contents = {file: render(figure, file.suffix[1:].lower()) for file, figure in figures.items()}
+    for file, content in contents.items():
+        write_where_asked(file, content)
+    return list(contents)
 
 
 def same_places(items: int, device: torch.device, seed: int = 1) -> AbstractContextManager[None]:

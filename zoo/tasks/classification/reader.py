@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-import torch
 from torch import Tensor
 
-from zoo.core.batch import Documents, Padded, groups_of_like_length
+from zoo.core.batch import Documents, Padded, grouped_documents
 from zoo.core.sentences import split_sentences
 from zoo.core.spec import TextSpec
 from zoo.core.text import TextCodec, is_blank
@@ -64,15 +62,10 @@ class Reader:
         if not self.reads_documents:
             return self.codec.pad([text.ids[0] for text in texts])
         rows = [ids for text in texts for ids in text.ids]
-        groups = list(groups_of_like_length([len(ids) for ids in rows]))
-        counts = np.array([len(text.ids) for text in texts])
-        there = np.arange(counts.max()) < counts[:, None]
-        places = np.zeros(there.shape, np.int64)
-        places[there] = np.argsort(np.concatenate(groups))
-        return Documents(
-            groups=tuple(self.codec.pad([rows[number] for number in group]) for group in groups),
-            places=torch.from_numpy(places),
-            lengths=torch.from_numpy(counts),
+        return grouped_documents(
+            [len(text.ids) for text in texts],
+            [len(ids) for ids in rows],
+            lambda group: self.codec.pad([rows[number] for number in group]),
         )
 
     def shaded(self, text: Encoded, words: Tensor | None, sentences: Tensor | None) -> ShadedText:

@@ -1,7 +1,6 @@
 """Continues texts with a trained model, and scores them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,7 +12,7 @@ from zoo.decoding.sample import draw as draw_token
 from zoo.decoding.sample import filtered
 from zoo.tasks.exploration import Answer, Exploration
 from zoo.tasks.inputs import SENTENCES, check_whole_number, takes
-from zoo.tasks.predictor import Predictor, check_picture, draw
+from zoo.tasks.predictor import Predictor, check_picture, write_drawings
 
 if TYPE_CHECKING:
     from zoo.tasks.language_modelling.task import LanguageModelling
@@ -230,11 +229,9 @@ class TextGenerator(Predictor):
         }
         if not figures:
             raise ValueError(f"cannot draw {path}: {', '.join(predictors)} has no attention to draw")
-        first, *others = figures
-        paths = [Path(path), *(Path(path).with_stem(f"{Path(path).stem}_{name}") for name in others)]
-        for name, file in zip([first, *others], paths, strict=True):
-            draw(file, partial(figures.__getitem__, name))
-        return paths
+        path = Path(path)
+        files = [path, *(path.with_stem(f"{path.stem}_{name}") for name in list(figures)[1:])]
+        return write_drawings(dict(zip(files, figures.values(), strict=True)))
 
     def remarks(self, answers: Sequence[Continuation]) -> Iterator[str]:
         """See `remarks_on`, of the text that is continued."""

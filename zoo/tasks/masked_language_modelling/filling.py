@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from torch import Tensor
-
 from zoo.core.text import WRITTEN_MASK, TextCodec
 
 
@@ -54,20 +52,6 @@ class MaskedText(NamedTuple):
     places: list[int]
     unread: int
     unknown: int
-
-
-class HeadMaps(NamedTuple):
-    """The weights of all heads in one text.
-
-    Attributes:
-        weights: `(L, h, T, T)` on the CPU, of L layers with h heads.
-        queries: T tokens.
-        keys: likewise.
-    """
-
-    weights: Tensor
-    queries: list[str]
-    keys: list[str]
 
 
 def read_masks(text: str, codec: TextCodec) -> MaskedText:

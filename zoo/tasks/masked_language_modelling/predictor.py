@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from matplotlib.figure import Figure
 from rich.table import Table
 
-from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
-from zoo.figures import head_grids, render
+from zoo.figures import head_grids
 from zoo.tasks.exploration import ANSWERS, Answer, Exploration, TokenReading, mechanism
 from zoo.tasks.inputs import SENTENCES, takes
 from zoo.tasks.masked_language_modelling.filling import Filled
-from zoo.tasks.predictor import check_picture
+from zoo.tasks.predictor import check_picture, write_drawings
 from zoo.tasks.text_predictor import TextPredictor
 
 if TYPE_CHECKING:
@@ -105,13 +105,10 @@ class MaskFiller(TextPredictor):
         check_picture(path)
         if is_blank(text):
             raise ValueError(f"cannot draw {path}: the text is empty")
-        contents = {}
+        figures: dict[Path, Figure] = {}
         for number, (name, predictor) in enumerate(predictors.items(), start=1):
             with predictor.autocast():
                 maps = predictor.task.attention_maps(text)
             file = path.with_stem(f"{path.stem}_{number}") if number > 1 else path
-            (figure,) = head_grids({"encoder": maps}, title=name).values()
-            contents[file] = render(figure, file.suffix[1:].lower())
-        for file, content in contents.items():
-            write_where_asked(file, content)
-        return list(contents)
+            (figures[file],) = head_grids({"encoder": maps}, title=name).values()
+        return write_drawings(figures)

@@ -19,8 +19,9 @@ from zoo.kernels.noise import keyed
 from zoo.metrics import Control, Measure
 from zoo.metrics.perplexity import Perplexity
 from zoo.networks.bert import Pretrained
+from zoo.tasks.head_maps import HeadMaps
 from zoo.tasks.masked_language_modelling.batch import MaskedBatch
-from zoo.tasks.masked_language_modelling.filling import Candidate, Filled, HeadMaps, MaskedText, read_masks
+from zoo.tasks.masked_language_modelling.filling import Candidate, Filled, MaskedText, read_masks
 from zoo.tasks.masked_language_modelling.predictor import MaskFiller
 from zoo.tasks.masked_language_modelling.scores import MaskedAccuracy, MaskedLoss, MaskedScores
 from zoo.tasks.rules import Configured

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
-from zoo.figures import alignment_sheet, render
+from zoo.figures import alignment_sheet
 from zoo.figures.cells import TITLE_COLUMNS
 from zoo.figures.labels import shortened
 from zoo.tasks.exploration import ANSWERS, Answer, Exploration, TokenReading, View, mechanism
 from zoo.tasks.inputs import PAIRS, takes
 from zoo.tasks.matching.match import DrawnMap, Match
-from zoo.tasks.predictor import Predictor, check_picture
+from zoo.tasks.predictor import Predictor, check_picture, write_drawings
 
 if TYPE_CHECKING:
     from zoo.tasks.matching.task import MatchingTask
@@ -129,9 +128,7 @@ class Matcher(Predictor):
                 raise ValueError(f"cannot draw {path}: the model of {name} has no attention")
             panels += best.maps
             titles += [titled(name, f"{said(best)}, {one.what}") for one in best.maps]
-        figure = alignment_sheet(panels, titles, axes=("left text", "right text"))
-        write_where_asked(path, render(figure, path.suffix[1:].lower()))
-        return [path]
+        return write_drawings({path: alignment_sheet(panels, titles, axes=("left text", "right text"))})
 
 
 def titled(name: str, rest: str) -> str:

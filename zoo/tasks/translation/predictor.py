@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from zoo.core.files import write_where_asked
 from zoo.core.text import is_blank
-from zoo.figures import alignment_sheet, head_grids, render
+from zoo.figures import alignment_sheet, head_grids
 from zoo.tasks.exploration import ANSWERS, Answer, Exploration, TokenReading, mechanism
 from zoo.tasks.inputs import SENTENCES, takes
-from zoo.tasks.predictor import check_picture, search_for
+from zoo.tasks.predictor import check_picture, search_for, write_drawings
 from zoo.tasks.text_predictor import TextPredictor
 from zoo.tasks.translation.translation import Translation
 
@@ -136,8 +135,4 @@ class Translator(TextPredictor):
             which = f"{number}_" if len(predictors) > 1 else ""
             for kind, figure in head_grids(maps, title=name).items():
                 figures[path.with_stem(f"{path.stem}_{which}{kind}")] = figure
-        # All are drawn before the first is written: an error leaves none of them.
-        contents = {file: render(figure, file.suffix[1:].lower()) for file, figure in figures.items()}
-        for file, content in contents.items():
-            write_where_asked(file, content)
-        return list(contents)
+        return write_drawings(figures)

@@ -38,12 +38,13 @@ from zoo.metrics import (
     text_metrics,
 )
 from zoo.tasks.exploration import Answer
+from zoo.tasks.head_maps import HeadMaps
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores
 from zoo.tasks.translation.batch import TranslationBatch
 from zoo.tasks.translation.predictor import Translator
 from zoo.tasks.translation.rules import absent_metrics, unknown_words_can_be_replaced
-from zoo.tasks.translation.translation import HeadMaps, Translation
+from zoo.tasks.translation.translation import Translation
 from zoo.tasks.translation.unknown_words import copied_words
 from zoo.tasks.writing import ReinforceParts, Search, Writer, WritingTask
 

@@ -34,17 +34,3 @@ class Translation(NamedTuple):
 
     def __repr__(self) -> str:
         return short_repr(self)
-
-
-class HeadMaps(NamedTuple):
-    """The attention weights of all heads in one sentence, in one kind of attention.
-
-    Attributes:
-        weights: `(L, h, Q, K)` on the CPU, of L layers with h heads.
-        queries: Q tokens; of the target those that are written.
-        keys: K tokens; of the target those that are read, `<s>` first.
-    """
-
-    weights: Tensor
-    queries: list[str]
-    keys: list[str]

@@ -1,0 +1,19 @@
+"""The weights of all heads in one text."""
+
+from typing import NamedTuple
+
+from torch import Tensor
+
+
+class HeadMaps(NamedTuple):
+    """One kind of attention in one text.
+
+    Attributes:
+        weights: `(L, h, Q, K)` on the CPU, of L layers with h heads.
+        queries: Q tokens; of a translation those that are written.
+        keys: K tokens; of a translation those that are read, `<s>` first.
+    """
+
+    weights: Tensor
+    queries: list[str]
+    keys: list[str]
