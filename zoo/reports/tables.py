@@ -1,5 +1,6 @@
 """Markdown tables of measured results: runs by data set, recipes in short, mechanisms over data sets."""
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -97,8 +98,14 @@ def beside(published: Sequence[Run], anchors: Sequence[Anchor]) -> str:
 def _runs_of(published: Sequence[Run], anchor: Anchor) -> list[Run]:
     """Those of a recipe with the same overrides; what was typed may be what the recipe says."""
     of_recipe = [run for run in published if run.results["experiment"] == anchor.experiment]
-    runs = [run for run in of_recipe if sorted(run.overrides) == sorted(anchor.overrides)]
+    wanted = _as_swept(anchor.overrides)
+    runs = [run for run in of_recipe if _as_swept(run.overrides) == wanted]
     return runs or [run for run in of_recipe if not anchor.overrides and run.results.get("recipe")]
+
+
+def _as_swept(overrides: Sequence[str]) -> list[str]:
+    """In order, with truth values as a sweep writes them: `false` as `False`."""
+    return sorted(re.sub(r"=(true|false)$", lambda found: found[0].title(), text) for text in overrides)
 
 
 def _as_published(records: Mapping[str, MetricRecord], metric: str, number: float) -> str:
