@@ -55,9 +55,10 @@ def test_a_row_says_what_was_reached_here_and_there_and_by_whom(written: Path) -
     assert "- [1] Somebody 2014, Table 1; copied\n- [2] Somebody 2015; read\n" in text
 
 
-def test_order_of_overrides_makes_no_difference() -> None:
-    anchor = Anchor("toy", ("a=1", "b=2"), {"error": 0.5}, "Somebody", "read", "")
-    assert "error 0.2500" in beside(read([results("toy", 1, "b=2", "a=1", error=0.25)]), [anchor])
+@pytest.mark.parametrize("typed", [("b=False", "a=1"), ("a=1", "b=false")])
+def test_order_and_form_of_overrides_make_no_difference(typed: tuple[str, str]) -> None:
+    anchor = Anchor("toy", ("a=1", "b=False"), {"error": 0.5}, "Somebody", "read", "")
+    assert "error 0.2500" in beside(read([results("toy", 1, *typed, error=0.25)]), [anchor])
 
 
 def test_what_was_typed_may_be_what_the_recipe_says() -> None:
