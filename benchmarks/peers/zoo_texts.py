@@ -8,14 +8,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
 from texts import CLASSES, DROPOUT, LONGEST, VOCABULARY, WIDTH, WIDTHS, Batch, Network, measure, padded
 from torch import Tensor, nn
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from zoo.attention import Dot, Soft
-from zoo.core.batch import Documents, Padded, groups_of_like_length
+from zoo.core.batch import Padded, grouped_documents
 from zoo.core.spec import DataSpec, LabelSpec, TextSpec
 from zoo.networks.abcnn import ABCNN
 from zoo.networks.attentive_matching import AttentiveMatching, AttentiveReader, ImpatientReader
@@ -53,13 +52,12 @@ def arrange(kind: str, batch: Batch) -> tuple[Any, ...]:
         return tuple(Padded(*padded(side)) for side in batch)
     (documents,) = batch
     sentences = [sentence for document in documents for sentence in document]
-    groups = list(groups_of_like_length([len(sentence) for sentence in sentences]))
-    found = torch.empty(len(sentences), dtype=torch.int64)
-    found[torch.tensor([number for group in groups for number in group])] = torch.arange(len(sentences))
-    lengths = torch.tensor([len(document) for document in documents])
-    places = nn.utils.rnn.pad_sequence(list(found.split(lengths.tolist())), batch_first=True)
-    padded_groups = tuple(Padded(*padded([sentences[number] for number in group])) for group in groups)
-    return (Documents(padded_groups, places, lengths),)
+    grouped = grouped_documents(
+        [len(document) for document in documents],
+        [len(sentence) for sentence in sentences],
+        lambda group: Padded(*padded([sentences[number] for number in group])),
+    )
+    return (grouped,)
 
 
 def build(name: str, sizes: Network) -> nn.Module:

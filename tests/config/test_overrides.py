@@ -116,7 +116,7 @@ def test_values_that_make_no_sweep_are_named(override: str, key: str, message: s
 @pytest.mark.parametrize("again", ["seed=3", "++seed=4,5"])
 def test_values_that_a_later_override_would_replace_are_refused(again: str) -> None:
     problems = said("experiment=reverse", "seed=1,2", again, multirun=True)
-    assert problems.startswith("  - seed=1,2: is given twice: leave one out")
+    assert problems.startswith("  - seed=1,2: is given more than once: leave one out")
 
 
 def test_what_a_refused_choice_would_have_brought_is_no_second_problem() -> None:

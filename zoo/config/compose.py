@@ -207,7 +207,7 @@ def _refuse_lost_values(typed: Sequence[Override]) -> None:
     texts = [str(one.input_line) for one in typed]
     keys = [key_of(text) for text in texts]
     lost = [
-        Problem(text, "is given twice: leave one out")
+        Problem(text, "is given more than once: leave one out")
         for one, text, key in zip(typed, texts, keys, strict=True)
         if one.is_sweep_override() and keys.count(key) > 1
     ]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 _MOST_PADDED = 1.5
-"""The longest row of a group has at most so many times the tokens of its shortest one."""
+"""The longest row of a group has at most this many times the tokens of its shortest one."""
 
 
 class Batch(Protocol):
@@ -123,11 +123,11 @@ def grouped_documents(
         pad: makes a group of the sentences of these numbers.
     """
     groups = list(groups_of_like_length(lengths))
-    of_documents = torch.tensor(counts)
-    there = real_positions(of_documents, max(counts))
+    sentence_counts = torch.tensor(counts)
+    there = real_positions(sentence_counts, max(counts))
     places = torch.zeros(there.shape, dtype=torch.int64)
     places[there] = torch.tensor([number for group in groups for number in group]).argsort()
-    return Documents(tuple(map(pad, groups)), places, of_documents)
+    return Documents(tuple(map(pad, groups)), places, sentence_counts)
 
 
 def groups_of_like_length(lengths: Sequence[int]) -> Iterator[list[int]]:

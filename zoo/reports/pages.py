@@ -116,6 +116,9 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
 def _chosen(published: Sequence[Run], words: Sequence[str]) -> list[Run]:
     """The runs that a part is about."""
     recipes = {word for word in words if "=" not in word}
+    keys = [word.partition("=")[0] for word in words if "=" in word]
+    if len(set(keys)) < len(keys):
+        raise ValueError(f"runs are chosen by every word once, got {' '.join(words)}")
     asked = {
         key: values.split(",") for key, _, values in (word.partition("=") for word in words if "=" in word)
     }

@@ -104,7 +104,7 @@ def _runs_of(published: Sequence[Run], anchor: Anchor) -> list[Run]:
 
 
 def _as_swept(overrides: Sequence[str]) -> list[str]:
-    """In order, with truth values as a sweep writes them: `false` as `False`."""
+    """Sorted, with truth values as a sweep writes them: `false` as `False`."""
     return sorted(re.sub(r"=(true|false)$", lambda found: found[0].title(), text) for text in overrides)
 
 

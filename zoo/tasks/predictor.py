@@ -183,7 +183,7 @@ def draw(path: str | Path, sheet: Callable[[], Figure]) -> None:
         figure = sheet()
     except ValueError as error:  # such as models whose glimpses have different shapes
         raise ValueError(f"cannot draw {path}: {error}") from error
-    write_where_asked(path, render(figure, path.suffix[1:].lower()))
+    write_drawings({path: figure})
 
 
 def write_drawings(figures: Mapping[Path, Figure]) -> list[Path]:
