@@ -21,7 +21,14 @@ from rich.table import Table
 
 PROJECT = Path(__file__).resolve().parents[1]
 IMPORTS = "bare imports"
-SHORT = ("experiment=reverse", "trainer=cpu", "trainer.max_steps=1", "scheduler.warmup_steps=0", "test=false", "logger=csv")
+SHORT = (
+    "experiment=reverse",
+    "trainer=cpu",
+    "trainer.max_steps=1",
+    "scheduler.warmup_steps=0",
+    "test=false",
+    "logger=csv",
+)
 FIRST_STEP = "forward and backward in the first batch"
 """What a run says when its first step is done."""
 
