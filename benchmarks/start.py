@@ -4,7 +4,6 @@ Runs each command in turn, in a new process, and prints the median of the second
 that no training can do without.
 """
 
-import json
 import os
 import statistics
 import subprocess
@@ -18,6 +17,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.table import Table
+from side_by_side import Output, save
 
 PROJECT = Path(__file__).resolve().parents[1]
 IMPORTS = "bare imports"
@@ -36,23 +36,23 @@ JOBS = 4
 """Jobs of a sweep beyond its first one."""
 
 
-def seconds(command: Sequence[str], until: str | None = None) -> float:
-    """From the start of a process to its end, or to the line of its output that contains `until`."""
+def seconds(command: Sequence[str], line: str = "") -> tuple[float, float]:
+    """From the start of a process to the output that contains `line`, and to its end."""
     began = time.perf_counter()
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     process = subprocess.Popen(
         command, cwd=PROJECT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
     )
     assert process.stdout is not None
-    found, lines = None, []
-    for line in process.stdout:
-        lines.append(line)
-        if until and until in line:
+    found, said = 0.0, ""
+    for text in process.stdout:
+        said += text
+        if line in text:
             found = time.perf_counter() - began
     code, ended = process.wait(), time.perf_counter() - began
-    if code or (until and found is None):
-        raise SystemExit(f"{' '.join(command)} failed:\n{''.join(lines)}")
-    return ended if found is None else found
+    if code or line not in said:
+        raise SystemExit(f"{' '.join(command)} failed:\n{said}")
+    return found, ended
 
 
 def one_round(folder: str) -> dict[str, float]:
@@ -61,32 +61,31 @@ def one_round(folder: str) -> dict[str, float]:
     train = [python, "train.py"]
     several = f"seed={','.join(map(str, range(1, JOBS + 2)))}"
     one, many = (
-        seconds([*train, "-m", *SHORT, "sweep.parallel=1", seeds, runs]) for seeds in ("seed=1", several)
+        seconds([*train, "-m", *SHORT, "sweep.parallel=1", seeds, runs])[1] for seeds in ("seed=1", several)
     )
+    first_step, whole = seconds([*train, *SHORT, runs], FIRST_STEP)
+    whole_programs = {
+        IMPORTS: [python, "-c", "import torch, lightning, torchmetrics, hydra"],
+        "train.py check=true": [*train, *SHORT, "check=true"],
+        "zoo --help": [python, "-m", "zoo", "--help"],
+        "zoo predict dates": [python, "-m", "zoo", "predict", "dates", "3. März 2021"],
+        "zoo compare of kept results": [python, "-m", "zoo", "compare", "results/multi30k_luong_fast"],
+    }
     return {
-        IMPORTS: seconds([python, "-c", "import torch, lightning, torchmetrics, hydra"]),
-        "train.py, to the end of its first step": seconds([*train, *SHORT, runs], FIRST_STEP),
-        "train.py, a whole run of one step": seconds([*train, *SHORT, runs]),
+        **{name: seconds(command)[1] for name, command in whole_programs.items()},
+        "train.py, to the end of its first step": first_step,
+        "train.py, a whole run of one step": whole,
         "a job of a sweep, likewise": (many - one) / JOBS,
-        "train.py check=true": seconds([*train, *SHORT, "check=true"]),
-        "zoo --help": seconds([python, "-m", "zoo", "--help"]),
-        "zoo predict dates": seconds([python, "-m", "zoo", "predict", "dates", "3. März 2021"]),
-        "zoo compare of kept results": seconds(
-            [python, "-m", "zoo", "compare", "results/multi30k_luong_fast"]
-        ),
     }
 
 
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="times each command is run")] = 3,
-    output: Annotated[Path | None, typer.Option(help="JSON file for the figures")] = None,
+    output: Output = None,
 ) -> None:
     """Measures and prints."""
-    sys.path.insert(0, str(PROJECT))
-    from zoo.runs.results import machine
-
     with tempfile.TemporaryDirectory() as folder:
-        one_round(folder)  # reads all files and prepares the data
+        seconds([sys.executable, "train.py", *SHORT, f"paths.runs_dir={folder}"])  # prepares the data
         measured = [one_round(folder) for _ in range(rounds)]
     table = Table("", "seconds", f"beside {IMPORTS}")
     bare = statistics.median(one[IMPORTS] for one in measured)
@@ -94,9 +93,7 @@ def main(
         middle = statistics.median(one[name] for one in measured)
         table.add_row(name, f"{middle:.1f}", f"{middle / bare:.2f}")
     Console().print(table)
-    if output:
-        every = {name: [one[name] for one in measured] for name in measured[0]}
-        output.write_text(json.dumps({"machine": machine(), "seconds": every}, indent=2) + "\n")
+    save({"seconds": {name: [one[name] for one in measured] for name in measured[0]}}, output)
 
 
 if __name__ == "__main__":

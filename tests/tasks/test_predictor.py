@@ -10,11 +10,13 @@ from typing import Any
 
 import pytest
 import torch
+from matplotlib.figure import Figure
 from small_run import config, make_run, part, transformer
 
 import zoo
 from zoo.runtime import precision
-from zoo.tasks.predictor import choose_device
+from zoo.tasks import predictor as module
+from zoo.tasks.predictor import choose_device, write_drawings
 from zoo.tasks.translation.predictor import Translator
 from zoo.training.checkpoint import CheckpointError, find_checkpoint
 from zoo.training.checkpoint_io import AtomicIO
@@ -325,3 +327,17 @@ def test_precisions(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert score != mixed_score == pytest.approx(score, rel=0.05)
     with pytest.raises(ValueError, match="precision must be one of 32-true, bf16-mixed, int8, got 'fp16'"):
         zoo.load(run, precision="fp16")
+
+
+def test_a_drawing_that_fails_leaves_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(figure: Figure, ending: str) -> bytes:
+        if ending == "pdf":
+            raise ValueError("as it was told")
+        return b"drawn"
+
+    monkeypatch.setattr(module, "render", refuse)
+    files = [tmp_path / "a.png", tmp_path / "b.png"]
+    assert write_drawings(dict.fromkeys(files, Figure())) == files
+    with pytest.raises(ValueError, match="as it was told"):
+        write_drawings(dict.fromkeys([tmp_path / "c.png", tmp_path / "d.pdf"], Figure()))
+    assert sorted(tmp_path.iterdir()) == files

@@ -7,6 +7,7 @@ command line multiplies. Hydra's grammar has no such value: these overrides are 
 import re
 from collections.abc import Iterator, Sequence
 
+from zoo.config.overrides import key_of
 from zoo.core.problems import ConfigError, Problem
 
 KEY = "either"
@@ -34,7 +35,7 @@ def parted(overrides: Sequence[str]) -> tuple[list[str], list[list[list[str]]]]:
     """
     others = [text for text in overrides if not is_either(text)]
     read, problems = [], []
-    taken = [_key(text) for text in others]
+    taken = [key_of(text) for text in others]
     for text in (text for text in overrides if is_either(text)):
         try:
             alternatives = _alternatives(text.partition("=")[2])
@@ -42,21 +43,17 @@ def parted(overrides: Sequence[str]) -> tuple[list[str], list[list[list[str]]]]:
         except ValueError as error:
             problems.append(Problem(text, str(error)))
         else:
-            taken += [_key(one) for alternative in alternatives for one in alternative]
+            taken += [key_of(one) for alternative in alternatives for one in alternative]
             read.append(alternatives)
     if problems:
         raise ConfigError(problems)
     return others, read
 
 
-def _key(override: str) -> str:
-    return override.partition("=")[0].lstrip("+~")
-
-
 def _require_own(alternatives: Sequence[Sequence[str]], taken: Sequence[str]) -> None:
     """Refuses settings that are given twice: the last one would win without a word."""
     for alternative in alternatives:
-        keys = [_key(one) for one in alternative]
+        keys = [key_of(one) for one in alternative]
         for key in keys:
             if key in ("sweep", KEY):
                 raise ValueError(f"cannot hold {key}=: give it beside the parentheses")

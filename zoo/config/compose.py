@@ -189,16 +189,17 @@ def _split(overrides: Sequence[str]) -> list[list[str]]:
     Of a study, whose product may be endless, each value that it may draw is in one of them.
     """
     plain, alternatives = parted(overrides)
-    _refuse_lost_values(_read(plain))
+    typed = _read(plain)
+    _refuse_lost_values(typed)
     if f"hydra/sweeper={STUDY}" in overrides:
         return list(read_search(overrides).samples())
     chosen = [[text for one in several for text in one] for several in product(*alternatives)]
-    kept = _listed(plain)
+    kept = _listed(typed)
     return [
         job
         for line in _lines(kept, [key_of(text) for texts in chosen for text in texts])
         for texts in chosen
-        for job in _product([*kept, *_read(shlex.split(line)), *_listed(texts)])
+        for job in _product([*kept, *_read(shlex.split(line)), *_listed(_read(texts))])
     ]
 
 
@@ -224,9 +225,9 @@ def _refuse_intervals(overrides: Sequence[str]) -> None:
         raise ConfigError([Problem(text, problem) for text in drawn])
 
 
-def _listed(overrides: Sequence[str]) -> list[Override]:
+def _listed(overrides: Sequence[Override]) -> list[Override]:
     """Those that have one value, or several that are listed."""
-    return [one for one in _read(overrides) if not one.is_sweep_override() or one.is_discrete_sweep()]
+    return [one for one in overrides if not one.is_sweep_override() or one.is_discrete_sweep()]
 
 
 def _product(overrides: Sequence[Override]) -> list[list[str]]:

@@ -116,24 +116,25 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
 def _chosen(published: Sequence[Run], words: Sequence[str]) -> list[Run]:
     """The runs that a part is about."""
     recipes = {word for word in words if "=" not in word}
-    keys = [word.partition("=")[0] for word in words if "=" in word]
-    if len(set(keys)) < len(keys):
+    asked = dict(word.split("=", 1) for word in words if "=" in word)
+    if len(asked) + len(recipes) < len(words):
         raise ValueError(f"runs are chosen by every word once, got {' '.join(words)}")
-    asked = {
-        key: values.split(",") for key, _, values in (word.partition("=") for word in words if "=" in word)
-    }
-    changes = asked.pop("changes", None)
+    known = [*_KEYS, "changes"]
     for key in asked:
-        if key not in _KEYS:
-            known = [*_KEYS, "changes"]
+        if key not in known:
             raise ValueError(f"runs are chosen by {', '.join(known)}, got {key!r}{unknown(key, known)}")
     return [
         run
         for run in published
         if (not recipes or run.results["experiment"] in recipes)
-        and (changes is None or {key_of(text) for text in run.overrides} <= set(changes))
-        and all(run.results[_KEYS[key]].rpartition(".")[2] in values for key, values in asked.items())
+        and all(_holds(run, key, values.split(",")) for key, values in asked.items())
     ]
+
+
+def _holds(run: Run, key: str, values: Sequence[str]) -> bool:
+    if key == "changes":
+        return {key_of(text) for text in run.overrides} <= set(values)
+    return run.results[_KEYS[key]].rpartition(".")[2] in values
 
 
 def _beside(published: Sequence[Run], sources: str, project: Path) -> str:

@@ -10,8 +10,8 @@ class HeadMaps(NamedTuple):
 
     Attributes:
         weights: `(L, h, Q, K)` on the CPU, of L layers with h heads.
-        queries: Q tokens; of a translation those that are written.
-        keys: K tokens; of a translation those that are read, `<s>` first.
+        queries: Q tokens, one for each row.
+        keys: K tokens, one for each column; of a text that is being written those before, `<s>` first.
     """
 
     weights: Tensor
