@@ -61,7 +61,7 @@ FEATURES, LENGTHS = 64, tuple(2**power for power in range(6, 15))
 """d, and each n, of the first measurement."""
 LENGTH, SIZES = 1024, (32, 64, 128, 256, 512)
 """n, and each d, of the second."""
-WIDE_LENGTH, WIDE_SIZES = 256, (512, 1024, 2048)
+WIDE_LENGTH, WIDE_SIZES = 256, (512, 768, 1024, 1536, 2048)
 """The same for layers whose operations grow with d²: below, a step's overhead outweighs its product."""
 WIDE = ("recurrent", "convolutional")
 APART = (14, 41, 122)
@@ -70,7 +70,7 @@ SHORT = (16, 64, 256, 1024, 4096)
 """Each n in which crossing points are sought, for each of `SIZES`."""
 
 
-MOST = 3e9
+MOST = 8e9
 """Bytes; what needs more is left out."""
 
 

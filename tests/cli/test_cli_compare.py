@@ -113,6 +113,13 @@ def test_what_cannot_be_compared_is_refused_and_nothing_written(tmp_path: Path) 
     assert not (tmp_path / "a.csv").exists()
 
 
+@pytest.mark.parametrize("option", ["--csv", "--html", "--markdown", "--png"])
+def test_a_place_that_cannot_be_written_is_refused_before_the_comparison(tmp_path: Path, option: str) -> None:
+    make_run(tmp_path / "one")
+    (tmp_path / "file").touch()
+    assert "file is no folder" in _fails(tmp_path / "one", option, tmp_path / "file" / "out")
+
+
 @pytest.mark.parametrize("option", ["--csv", "--html", "--markdown"])
 def test_what_is_written_goes_through_a_link(tmp_path: Path, option: str) -> None:
     make_run(tmp_path / "one")

@@ -8,7 +8,7 @@ from threading import Thread
 
 import pytest
 
-from zoo.core.files import DiskFull, write_where_asked
+from zoo.core.files import DiskFull, require_place, write_where_asked
 
 
 def test_a_link_stays_one(tmp_path: Path) -> None:
@@ -58,3 +58,20 @@ def test_an_error_names_the_file_that_was_asked_for(tmp_path: Path) -> None:
         write_where_asked(path, b"picture")
     assert caught.value.filename == str(path)
     assert not list(tmp_path.iterdir())
+
+
+def test_a_place_where_nothing_can_be_written_is_refused_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "page.html"
+    for free in (file, tmp_path / "new" / "page.html", Path("/dev/null")):
+        require_place(free)
+    file.touch()
+    require_place(file)
+    with pytest.raises(NotADirectoryError, match=r"page\.html is no folder"):
+        require_place(file / "page.html")
+    with pytest.raises(IsADirectoryError, match="name a file in it"):
+        require_place(tmp_path)
+    monkeypatch.setattr("os.access", lambda *_: False)
+    with pytest.raises(PermissionError, match="is read-only"):
+        require_place(file)

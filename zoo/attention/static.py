@@ -17,7 +17,8 @@ class Static(Tempered):
 
     Other selections are dynamic: each step has weights of its own. So the context is one vector for the whole
     target, found by the first query; it is the control that tells how much there is in looking anew. Scores
-    of later steps are computed and not used.
+    of later steps are computed and not used. A Neural Turing Machine begins with weights that it learns: they
+    are then the weights of every step.
 
     A step that may read nothing finds nothing, and leaves it to the next one. Keys that a later step may not
     read weigh zero in it, and keys that a memory has gained since weigh zero, without the others growing.

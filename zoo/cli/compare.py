@@ -51,12 +51,15 @@ def compare(
     (Koehn 2004), and a t-test over seeds. Several data sets have a table each.
     """
     with clear_errors():
-        from zoo.core.files import write_where_asked
+        from zoo.core.files import require_place, write_where_asked
         from zoo.reports.comparison import table
         from zoo.reports.comparison.comparison import Question
         from zoo.reports.comparison.comparison import compare as compare_runs
         from zoo.reports.runs import by_data_set, find_runs
 
+        for file in (markdown, html, csv, png and png / "any.png"):
+            if file:
+                require_place(file)
         question = Question(
             metrics=tuple(metric or ()),
             split=split,

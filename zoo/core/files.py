@@ -96,6 +96,23 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def require_place(path: Path) -> None:
+    """Refuses a path at which no file can be written, before the work that its content takes.
+
+    Raises:
+        OSError: it is a folder, or its own folder is read-only or no folder.
+    """
+    if path.is_dir():
+        raise IsADirectoryError(f"{path} is a folder; name a file in it")
+    if path.exists() and not path.is_file():  # a device or a pipe
+        return
+    home = next(one for one in Path(os.path.realpath(path)).parents if os.path.exists(one))
+    if not home.is_dir():
+        raise NotADirectoryError(f"{path} cannot be written: {home} is no folder")
+    if not os.access(home, os.W_OK):
+        raise PermissionError(f"{path} cannot be written: the folder {home} is read-only")
+
+
 def write_where_asked(path: Path, content: bytes) -> None:
     """Writes to a path that the user named: through a link, and into a device or a pipe.
 
@@ -104,12 +121,11 @@ def write_where_asked(path: Path, content: bytes) -> None:
     Raises:
         OSError: it is a folder, or cannot be written.
     """
+    require_place(path)
     try:
         found = path.stat()
     except FileNotFoundError:  # a link may lead to where nothing is yet
         found = None
-    if found is not None and stat.S_ISDIR(found.st_mode):
-        raise IsADirectoryError(f"{path} is a folder; name a file in it")
     if found is not None and _is_standard_output(found):
         sys.stdout.flush()
         sys.stdout.buffer.write(content)

@@ -51,6 +51,31 @@ def by_length(published: Sequence[Run]) -> Figure | None:
     return draw_score_by_length(curves, score=score, length=length, items=items, title=title)
 
 
+def by_size(published: Sequence[Run]) -> Figure | None:
+    """A share at sizes beyond training, a curve for each seed; None where there is nothing to draw.
+
+    The names of such metrics end in the size, as `wrong_bits_120`. Of several shares the first one is drawn.
+    """
+    curves, name = {}, ""
+    for recipe, seeds in _recipes(published).items():
+        for run in seeds:
+            test = run.results["test"]
+            shares = [metric for metric, said in run.results["metrics"].items() if said.share]
+            sized = [(metric, _sizes(test, metric)) for metric in shares]
+            if found := next(((metric, sizes) for metric, sizes in sized if sizes), None):
+                name, sizes = found
+                curves[f"{recipe}, seed {run.results['seed']}"] = (list(sizes), list(sizes.values()))
+    if not curves:
+        return None
+    return draw_learning_curve(curves, metric=name, title=f"{name} by size", steps="size")
+
+
+def _sizes(test: Mapping[str, float], metric: str) -> Mapping[int, float]:
+    """A metric's value at each size."""
+    ends = {key.removeprefix(f"{metric}_"): value for key, value in test.items()}
+    return {int(end): value for end, value in ends.items() if end.isdecimal()}
+
+
 def _is_by_length(detail: object) -> bool:
     return isinstance(detail, dict) and "mean_length" in detail
 

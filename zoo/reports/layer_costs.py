@@ -127,15 +127,14 @@ def cost_tables(figures: Mapping[str, Any]) -> str:
         f"Exponents over n, from n = {_FROM:,} on, with d = {size}; over d with {', or '.join(of_d)}:",
         "",
         "| layer | operations | time over n (table) | memory over n | operations over n | "
-        "time over d (table) | operations over d |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "time over d (table) | memory over d | operations over d |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for name, points in over_length.items():
         said, over_n, over_d = _OPERATIONS[name]
-        found = [
-            exponent(points, "length", key, first=_FROM) for key in ("seconds", "kept_bytes", "operations")
-        ]
-        found += [exponent(over_features[name], "features", key) for key in ("seconds", "operations")]
+        measured = ("seconds", "kept_bytes", "operations")
+        found = [exponent(points, "length", key, first=_FROM) for key in measured]
+        found += [exponent(over_features[name], "features", key) for key in measured]
         cells = [f"{value:.2f}" for value in found]
         cells[0] += f" ({over_n})"
         cells[3] += f" ({over_d})"

@@ -9,6 +9,7 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | matrix | a picture's name, which runs | mechanisms over data sets, drawn and as a table |
 | curves | a picture's name, which runs | draws learning curves of recipes; the text in the part stays |
 | lengths | a picture's name, which runs | draws a score by the input's length; the text in the part stays |
+| sizes | a picture's name, which runs | draws a share at sizes beyond training; the text in the part stays |
 | beside | beginnings of sources, `;` between them | the numbers of results/anchors.yaml beside ours |
 | cost | a picture's name | what layers cost, drawn and as tables |
 | speed | a file of results/benchmarks, without its ending | this beside other implementations |
@@ -37,7 +38,7 @@ from zoo.figures.comparison import Score
 from zoo.figures.matrix import LABEL_COLUMNS, Panel, side_by_side
 from zoo.figures.png import png
 from zoo.reports.anchors import read_anchors
-from zoo.reports.drawings import by_length, learning_curves
+from zoo.reports.drawings import by_length, by_size, learning_curves
 from zoo.reports.layer_costs import cost_tables, drawn_costs
 from zoo.reports.names import recipe_of
 from zoo.reports.runs import Run
@@ -60,7 +61,7 @@ _PART = re.compile(
 )
 _BEGIN = re.compile(r"<!-- (?P<part>\w+)[^>\n]*:begin -->")
 _NOTHING = "\nNot measured yet.\n\n"
-_DRAWN = ("matrix", "curves", "lengths", "cost")
+_DRAWN = ("matrix", "curves", "lengths", "sizes", "cost")
 _OF_FILES = ("beside", "speed", "faster")
 _KEYS = {"task": "task", "model": "model", "data": "data_set"}
 """What results.json calls the words by which runs are chosen."""
@@ -102,6 +103,7 @@ def _written(part: re.Match[str], *, page: Path, project: Path, published: Seque
         "matrix": lambda: _matrix(chosen, picture, page),
         "curves": lambda: _drawn(learning_curves(chosen), picture, old),
         "lengths": lambda: _drawn(by_length(chosen), picture, old),
+        "sizes": lambda: _drawn(by_size(chosen), picture, old),
         "beside": lambda: _beside(published, part["arguments"], project),
         "cost": lambda: _cost(project, picture, page) or old,
         "speed": lambda: _speed(project, words[0]) or old,

@@ -385,6 +385,15 @@ def test_a_baseline_by_name_or_by_run(sweep: Path) -> None:
     assert "no group is called 'aaaa" in refused(sweep, baseline="a" * 300)
 
 
+def test_an_unknown_baseline_of_many_rows_does_not_list_them(sweep: Path) -> None:
+    for number in range(25):
+        make_run(sweep / f"size_{number}", config_hash=f"{number}")
+        typed(sweep / f"size_{number}", f"model.size={number}")
+    said = refused(sweep, baseline="model.size=77")
+    assert "did you mean model.size=7?" in said
+    assert "model.size=3" not in said
+
+
 def test_two_words_for_one_configuration_are_one_row_with_both_names(sweep: Path) -> None:
     """Their runs are the same: a seed counts once, whatever was typed, and each word finds the row."""
     for seed in (1, 2, 3):

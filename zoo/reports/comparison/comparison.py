@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from zoo.core.plugins import VARIABLE
-from zoo.core.problems import unknown
+from zoo.core.problems import similar, unknown
 from zoo.metrics import ITEM_SCORES, SummedScore
 from zoo.metrics.measure import MetricRecord
 from zoo.reports.columns import Column, cost_columns, metric_column
@@ -20,6 +20,9 @@ from zoo.reports.runs import VALIDATION, Run
 from zoo.reports.seeds import SeedDifference, Summary
 from zoo.reports.significance import Difference, paired_bootstrap
 from zoo.runs.typed import special
+
+_FEW_ROWS = 20
+"""A message names so many rows; more would hide what it says."""
 
 
 @dataclass(frozen=True)
@@ -272,7 +275,9 @@ def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
             raise ValueError(f"{wanted!r} may be {' or '.join(of.short for of in meant)}: give one of these")
         if meant:
             return meant[0]
-    known = unknown(wanted, (name for of in groups for name in dict.fromkeys((of.short, of.label))))
+    names = [name for of in groups for name in dict.fromkeys((of.short, of.label))]
+    few = len(groups) <= _FEW_ROWS
+    known = unknown(wanted, names) if few else f"{similar(wanted, names)}; without --baseline all are shown"
     raise ValueError(f"no group is called {wanted!r}, nor is a run of one there{known}")
 
 
