@@ -192,7 +192,7 @@ def test_a_half_written_export_never_exists(
         raise OSError("no more")
 
     monkeypatch.setattr(exporting, "write_text", fail)  # the card, which comes last
-    for folder in (made, tmp_path / "new"):
+    for folder in (made, tmp_path / "new", tmp_path / "not" / "there" / "new"):
         with pytest.raises(OSError, match="no more"):
             export(run, folder, overwrite=True)
     assert {path.name: path.read_bytes() for path in made.iterdir()} == before

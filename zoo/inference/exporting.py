@@ -5,7 +5,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -147,9 +147,10 @@ def new_folder(folder: Path) -> Iterator[Path]:
 
     Yields:
         A folder beside it, which takes its name at the end, and the place of an old one. After an error
-        nothing is left of it.
+        nothing is left of it, nor of the folders above it that were made for it.
     """
     target = Path(os.path.realpath(folder))
+    new_parents = [parent for parent in target.parents if not parent.exists()]
     target.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
@@ -159,6 +160,9 @@ def new_folder(folder: Path) -> Iterator[Path]:
             _take_place(made, target)
     finally:
         shutil.rmtree(made, ignore_errors=True)
+        for parent in new_parents:
+            with suppress(OSError):  # it is full: all went well
+                parent.rmdir()
 
 
 def _take_place(made: Path, target: Path) -> None:
