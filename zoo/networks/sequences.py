@@ -22,8 +22,9 @@ class Trace(NamedTuple):
     """What the heads did, as figure 6 shows it.
 
     Attributes:
-        read_weights: `(B, T, R, N)`.
-        write_weights: `(B, T, W, N)`.
+        read_weights: `(B, T, R, N)` over the places of a memory; of a network that reads its own past, over
+            its N = T steps.
+        write_weights: `(B, T, W, N)`; W = 0 where nothing is written.
     """
 
     read_weights: Tensor
@@ -35,7 +36,7 @@ class Answer(NamedTuple):
 
     Attributes:
         logits: `(B, T, O)`, log-odds of each bit.
-        trace: of a network with a memory; None of another.
+        trace: None of a network that attends to nothing.
     """
 
     logits: Tensor
@@ -79,11 +80,14 @@ class SequenceLSTM(nn.Module):
     def forward(self, inputs: Tensor) -> Answer:
         """Reads `inputs (B, T, C)`; the answer to a step depends on no later one."""
         states, _ = self.lstm(inputs)
-        if self.attention is not None:
-            steps = states.shape[1]
-            memory = self.attention.prepare(states, None, causal_mask(steps, steps, device=states.device))
-            states = torch.cat([states, self.attention(states, memory).context], -1)
-        return Answer(self.output(states))
+        if self.attention is None:
+            return Answer(self.output(states))
+        steps = states.shape[1]
+        memory = self.attention.prepare(states, None, causal_mask(steps, steps, device=states.device))
+        read = self.attention(states, memory)
+        return Answer(
+            self.output(torch.cat([states, read.context], -1)), _of_reads(read.weights.unsqueeze(1))
+        )
 
 
 class SequenceTransformer(nn.Module):
@@ -141,8 +145,19 @@ class SequenceTransformer(nn.Module):
         self.output = Linear(hidden_size, outputs)
 
     def forward(self, inputs: Tensor) -> Answer:
-        """See `SequenceLSTM`."""
-        return Answer(self.output(self.stack(self.positions(self.enter(inputs))).features))
+        """See `SequenceLSTM`. Training, which needs no weights, has no trace.
+
+        The read heads are those of the first layer, then those of the next ones.
+        """
+        read = self.stack(self.positions(self.enter(inputs)), weights=not self.training)
+        own = [weights for weights in read.own if weights is not None]
+        return Answer(self.output(read.features), _of_reads(torch.cat(own, 1)) if own else None)
+
+
+def _of_reads(weights: Tensor) -> Trace:
+    """The trace of heads that read all steps by weights `(B, R, T, T)`."""
+    reads = weights.transpose(1, 2)
+    return Trace(reads, reads[:, :, :0])
 
 
 def widths(spec: DataSpec) -> tuple[int, int]:

@@ -15,7 +15,7 @@ class Answered(NamedTuple):
         targets: `(T, O)`, 0 where no answer counts.
         probabilities: `(T, O)` of a 1, 0 where no answer counts.
         scored: `(T,)` boolean.
-        read_weights: `(T, R, N)` of a model with a memory; None of another.
+        read_weights: `(T, R, N)` over places of memory or steps; None of a model that attends to nothing.
         write_weights: `(T, W, N)`, likewise.
     """
 

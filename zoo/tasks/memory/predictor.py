@@ -51,7 +51,7 @@ class SequenceAnswerer(Player):
         return [[f"{len(one.inputs)} steps", f"{one.wrong} of {one.bits} bits wrong"] for one in game]
 
     def explore(self, given: int = 1, length: int | None = None) -> Exploration:
-        """The sequence of that seed, its answer, and the weights of all heads over the memory.
+        """The sequence of that seed, its answer, and the weights of all heads.
 
         Args:
             given: see `play`.
@@ -68,7 +68,7 @@ class SequenceAnswerer(Player):
             heads = [] if weights is None else weights.unbind(1)
             strips += [Strip(f"{name} head {place}", head, "place") for place, head in enumerate(heads, 1)]
         view = MemoryReading("sequence", strips, mechanism(self.task))
-        notes = ["the model has no memory to show"] if one.read_weights is None else []
+        notes = ["the model attends to nothing"] if one.read_weights is None else []
         return Exploration(self._outcome(game), [view], notes)
 
     @staticmethod

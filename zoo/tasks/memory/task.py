@@ -30,7 +30,7 @@ class Answer(Protocol):
 
     @property
     def trace(self) -> Any:
-        """`read_weights (B, T, R, N)` and `write_weights (B, T, W, N)` of a memory; None without one."""
+        """`read_weights (B, T, R, N)` and `write_weights (B, T, W, N)`; None of what attends to nothing."""
 
 
 class MemoryNetwork(Protocol):
