@@ -9,8 +9,8 @@ from published_runs import read, results
 
 from tests.reports.test_pages import page
 from zoo.reports.anchors import Anchor, read_anchors
+from zoo.reports.beside import beside
 from zoo.reports.pages import write_pages
-from zoo.reports.tables import beside
 
 PROJECT = Path(__file__).parents[2]
 WRITTEN = """
@@ -49,20 +49,48 @@ def test_a_row_says_what_was_reached_here_and_there_and_by_whom(written: Path) -
     text = shown.read_text(encoding="utf-8")
     assert (
         "| `toy` | bleu_tok_lc 40.0 ± 1.4, bleu 38.0 ± 0.0 | 1, 2 | 1.0 ± 0.0"
-        " | bleu_tok_lc 41.02, bleu 40.0 [1]; bleu_tok_lc 42.0 (another corpus) [2] |\n" in text
+        " | bleu_tok_lc 41.02, bleu 40.0 [1]; bleu_tok_lc 42.0 (another corpus) [2]"
+        " | bleu_tok_lc within the interval, bleu short by 2.0 [1]; within the interval [2] |\n" in text
     )
-    assert "| `toy model.size=64` | not measured |  |  | bleu_tok_lc 12.5 [1] |\n" in text
+    assert "| `toy model.size=64` | not measured |  |  | bleu_tok_lc 12.5 [1] |  |\n" in text
+    assert "Numbers of the same test: 0 met, 2 within the 95 % interval of ours, 1 short." in text
     assert "- [1] Somebody 2014, Table 1; copied\n- [2] Somebody 2015; read\n" in text
+
+
+@pytest.mark.parametrize(
+    ("metric", "ours", "goal", "state"),
+    [
+        ("error", [0.25], 0.25, "met"),
+        ("error", [0.25], 0.125, "short by 0.1250"),  # one seed has no interval
+        ("error", [0.25, 0.375], 0.3, "within the interval"),
+        ("error", [0.25, 0.375], 0.5, "met"),
+        ("exact_match", [0.25, 0.25], 0.75, "short by 0.500"),
+        ("exact_match", [0.25, 0.375], 0.25, "met"),
+    ],
+)
+def test_a_published_number_is_reached_by_our_mean_or_its_interval(
+    metric: str, ours: list[float], goal: float, state: str
+) -> None:
+    runs = read([results("toy", seed, **{metric: value}) for seed, value in enumerate(ours, 1)])
+    shown = beside(runs, [Anchor("toy", (), {metric: goal}, "Somebody", "read")])
+    assert f"| {state} [1] |" in shown
+
+
+def test_a_number_of_another_test_is_neither_reached_nor_missed() -> None:
+    anchor = Anchor("toy", (), {"error": 0.5}, "Somebody", "read", "another corpus", other_test=True)
+    shown = beside(read([results("toy", 1, error=0.25)]), [anchor])
+    assert "| another test [1] |" in shown
+    assert "Numbers of the same test" not in shown
 
 
 @pytest.mark.parametrize("typed", [("b=False", "a=1"), ("a=1", "b=false")])
 def test_order_and_form_of_overrides_make_no_difference(typed: tuple[str, str]) -> None:
-    anchor = Anchor("toy", ("a=1", "b=False"), {"error": 0.5}, "Somebody", "read", "")
+    anchor = Anchor("toy", ("a=1", "b=False"), {"error": 0.5}, "Somebody", "read")
     assert "error 0.2500" in beside(read([results("toy", 1, *typed, error=0.25)]), [anchor])
 
 
 def test_what_was_typed_may_be_what_the_recipe_says() -> None:
-    anchor = Anchor("toy", (), {"error": 0.5}, "Somebody", "read", "")
+    anchor = Anchor("toy", (), {"error": 0.5}, "Somebody", "read")
     typed, other = results("toy", 1, "a=1", error=0.25), results("toy", 2, "a=2", error=0.75)
     assert "error 0.2500 | 1 |" in beside(read([{**typed, "recipe": True}, other]), [anchor])
     assert "not measured" in beside(read([typed, other]), [anchor])
@@ -85,7 +113,7 @@ def test_what_cannot_be_understood_is_named(written: Path, change: tuple[str, st
 
 
 def test_a_metric_that_a_recipe_does_not_have_is_named() -> None:
-    anchor = Anchor("toy", (), {"eror": 0.5}, "Somebody", "read", "")
+    anchor = Anchor("toy", (), {"eror": 0.5}, "Somebody", "read")
     with pytest.raises(ValueError, match="of toy: there is no metric 'eror'; did you mean error"):
         beside(read([results("toy", 1, error=0.25)]), [anchor])
 

@@ -11,7 +11,7 @@ from zoo.core.problems import unknown
 
 SEEN = ("read", "copied", "remembered")
 """How sure a number is; results/anchors.yaml says what the words mean."""
-_REQUIRED, _OPTIONAL = ("source", "seen", "numbers"), ("differs",)
+_REQUIRED, _OPTIONAL = ("source", "seen", "numbers"), ("differs", "other_test")
 
 
 class Anchor(NamedTuple):
@@ -24,6 +24,7 @@ class Anchor(NamedTuple):
         source: where they were published.
         seen: one of `SEEN`.
         differs: what was other than here; may be empty.
+        other_test: whether other items were tested, or by another measure.
     """
 
     experiment: str
@@ -31,7 +32,8 @@ class Anchor(NamedTuple):
     numbers: Mapping[str, float]
     source: str
     seen: str
-    differs: str
+    differs: str = ""
+    other_test: bool = False
 
 
 def read_anchors(path: Path) -> list[Anchor]:
@@ -66,6 +68,7 @@ def _anchors(entry: Mapping[str, Any], where: str) -> list[Anchor]:
                 entry["source"],
                 entry["seen"],
                 entry.get("differs", ""),
+                bool(entry.get("other_test", False)),
             )
         )
     return anchors

@@ -10,7 +10,7 @@ A part stands between `<!-- PART ARGUMENT...:begin -->` and `<!-- PART:end -->`:
 | curves | a picture's name, which runs | draws learning curves of recipes; the text in the part stays |
 | lengths | a picture's name, which runs | draws a score by the input's length; the text in the part stays |
 | sizes | a picture's name, which runs | draws a share at sizes beyond training; the text in the part stays |
-| beside | beginnings of sources, `;` between them | the numbers of results/anchors.yaml beside ours |
+| beside | beginnings of sources, `;` between them, or none for all | results/anchors.yaml beside ours |
 | cost | a picture's name | what layers cost, drawn and as tables |
 | speed | a file of results/benchmarks, without its ending | this beside other implementations |
 | faster | | the same in two sentences |
@@ -38,6 +38,7 @@ from zoo.figures.comparison import Score
 from zoo.figures.matrix import LABEL_COLUMNS, Panel, side_by_side
 from zoo.figures.png import png
 from zoo.reports.anchors import read_anchors
+from zoo.reports.beside import beside
 from zoo.reports.drawings import by_length, by_size, learning_curves
 from zoo.reports.layer_costs import cost_tables, drawn_costs
 from zoo.reports.names import recipe_of
@@ -46,7 +47,6 @@ from zoo.reports.short_names import RowName, short_names
 from zoo.reports.speed_sentences import CLAIMS, speed_sentences
 from zoo.reports.speeds import speed_tables
 from zoo.reports.tables import (
-    beside,
     by_data,
     fault_table,
     matrix,

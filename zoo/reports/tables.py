@@ -1,14 +1,11 @@
 """Markdown tables of measured results: runs by data set, recipes in short, mechanisms over data sets."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from zoo.core.problems import unknown
 from zoo.metrics.measure import MetricRecord
-from zoo.reports.anchors import Anchor
 from zoo.reports.columns import Column, cost_columns, interval, markdown, metric_column, spread, written
 from zoo.reports.controls import controls_said
 from zoo.reports.groups import Group, group
@@ -55,63 +52,10 @@ def summary(published: Sequence[Run]) -> str:
         # Of several machines, some of them busy: their mean would be of none of them.
         minutes = [written(run.results["seconds"] / 60, 1) for run in of.runs]
         ends = " to ".join(dict.fromkeys((min(minutes, key=float), max(minutes, key=float))))
-        cell = f"{score.head} {_cell(score, of.runs)}"
+        cell = f"{score.head} {cell_of(score, of.runs)}"
         parameters = written(first.results["parameters"], 0)
-        lines.append([f"`{first.results['experiment']}`", cell, _seeds(of.runs), parameters, ends])
+        lines.append([f"`{first.results['experiment']}`", cell, seeds_of(of.runs), parameters, ends])
     return f"\n{markdown(lines)}\n" if len(lines) > 1 else ""
-
-
-def beside(published: Sequence[Run], anchors: Sequence[Anchor]) -> str:
-    """What was measured here beside what others published: a row for each configuration, sources below.
-
-    Raises:
-        ValueError: an anchor names a metric that its recipe does not have.
-    """
-    sources = list(dict.fromkeys((anchor.source, anchor.seen) for anchor in anchors))
-    rows: dict[str, list[Anchor]] = defaultdict(list)
-    for anchor in anchors:
-        rows[" ".join([anchor.experiment, *anchor.overrides])].append(anchor)
-    records = merged(run.metrics for run in published)
-    lines = [["`experiment=`", "here", "seeds", "minutes", "published"]]
-    for typed, same in rows.items():
-        runs = _runs_of(published, same[0])
-        metrics = dict.fromkeys(metric for anchor in same for metric in anchor.numbers)
-        here = []
-        for metric in metrics if runs else ():
-            if not any(metric in run.measured("test") for run in runs):
-                names = unknown(metric, runs[0].measured("test"))
-                raise ValueError(f"published numbers of {typed}: there is no metric {metric!r}{names}")
-            here.append(f"{metric} {_cell(metric_column(metric, records[metric]), runs)}")
-        there = []
-        for anchor in same:
-            numbers = (f"{name} {_as_published(records, name, one)}" for name, one in anchor.numbers.items())
-            differs = f" ({anchor.differs})" if anchor.differs else ""
-            there.append(f"{', '.join(numbers)}{differs} [{sources.index((anchor.source, anchor.seen)) + 1}]")
-        minutes = _cell(_minutes(runs), runs) if runs else ""
-        lines.append(
-            [f"`{typed}`", ", ".join(here) or "not measured", _seeds(runs), minutes, "; ".join(there)]
-        )
-    notes = [f"- [{number}] {source}; {seen}\n" for number, (source, seen) in enumerate(sources, 1)]
-    return f"\n{markdown(lines)}\n{''.join(notes)}\n" if anchors else ""
-
-
-def _runs_of(published: Sequence[Run], anchor: Anchor) -> list[Run]:
-    """Those of a recipe with the same overrides; what was typed may be what the recipe says."""
-    of_recipe = [run for run in published if run.results["experiment"] == anchor.experiment]
-    wanted = _as_swept(anchor.overrides)
-    runs = [run for run in of_recipe if _as_swept(run.overrides) == wanted]
-    return runs or [run for run in of_recipe if not anchor.overrides and run.results.get("recipe")]
-
-
-def _as_swept(overrides: Sequence[str]) -> list[str]:
-    """Sorted, with truth values as a sweep writes them: `false` as `False`."""
-    return sorted(re.sub(r"=(true|false)$", lambda found: found[0].title(), text) for text in overrides)
-
-
-def _as_published(records: Mapping[str, MetricRecord], metric: str, number: float) -> str:
-    """With all the digits that were published, and no fewer than ours have."""
-    ours = records[metric].digits or 0 if metric in records else 0
-    return written(number, max(ours, len(str(number).partition(".")[2])))
 
 
 def matrix(published: Sequence[Run]) -> str:
@@ -212,10 +156,10 @@ def _table(runs: Sequence[Run]) -> str:
     lines += [
         [
             of.label,
-            _seeds(of.runs),
-            *(_cell(column, of.runs) for column in scores.values()),
+            seeds_of(of.runs),
+            *(cell_of(column, of.runs) for column in scores.values()),
             written(of.runs[0].results["parameters"], 0),
-            _cell(_minutes(runs), of.runs),
+            cell_of(minutes_column(runs), of.runs),
             written(one.mean, 0) if (one := costs["per_second"].summary(of.runs)) else "0",
         ]
         for of in groups
@@ -274,16 +218,18 @@ def _headline(runs: Sequence[Run]) -> Column:
     return metric_column(*_headline_of(runs))
 
 
-def _minutes(runs: Sequence[Run]) -> Column:
+def minutes_column(runs: Sequence[Run]) -> Column:
+    """Wall time of a training."""
     return replace(cost_columns(runs)["seconds"], digits=1, scale=1 / 60)
 
 
-def _cell(column: Column, runs: Sequence[Run]) -> str:
+def cell_of(column: Column, runs: Sequence[Run]) -> str:
+    """Mean and standard deviation, as far as they are known."""
     found = column.summary(runs)
     return spread(found, column.places([found]), column.scale)
 
 
-def _seeds(runs: Sequence[Run]) -> str:
+def seeds_of(runs: Sequence[Run]) -> str:
     """Those of the runs; of data that is cross-validated how many folds there are, and which are missing."""
     seeds = ", ".join(map(str, sorted({run.seed for run in runs if run.seed is not None})))
     folds = {run.fold for run in runs if run.fold is not None}
