@@ -41,7 +41,8 @@ def test_the_trace_of_a_control_has_weights_over_its_past(name: str) -> None:
     network = NETWORKS[name]().eval()
     inputs = torch.randn(4, 5, 3)
     answer = network(inputs)
-    reads, writes = answer.trace
+    reads, writes, over_steps = answer.trace
+    assert over_steps
     assert reads.shape == (4, 5, HEADS[name], 5)
     assert writes.shape == (4, 5, 0, 5)
     torch.testing.assert_close(reads.sum(-1), torch.ones(4, 5, HEADS[name]))

@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 import zoo
 from zoo.cli.app import main
 from zoo.core.spec import DataSpec, VectorSpec
-from zoo.networks.sequences import Answer
+from zoo.networks.sequences import Answer, Trace
 from zoo.tasks.memory.batch import SequenceBatch
 from zoo.tasks.memory.predictor import SequenceAnswerer
 from zoo.tasks.memory.task import MemoryTask
@@ -61,6 +61,25 @@ def task(logits: Tensor) -> MemoryTask:
         scheduler=None,
         monitor="val/bits_per_sequence",
     )
+
+
+class ReadsItsPast(Fixed):
+    """A network whose only head reads each step itself."""
+
+    def forward(self, inputs: Tensor) -> Answer:
+        reads = torch.eye(6).expand(4, 6, 6).unsqueeze(2)
+        return Answer(self.logits, Trace(reads, reads[:, :, :0], over_steps=True))
+
+
+def test_weights_over_steps_end_with_the_sequence() -> None:
+    of = batch()
+    trained = task(randn(4, 6, 2))
+    trained.network = ReadsItsPast(randn(4, 6, 2))
+    for one, scored in zip(trained.answers(of), of.scored, strict=True):
+        steps = int(scored.nonzero().max()) + 1
+        assert torch.equal(one.read_weights, torch.eye(steps).unsqueeze(1))
+        assert one.write_weights.shape == (steps, 0, steps)
+        assert one.over_steps
 
 
 def losses(logits: Tensor, of: SequenceBatch) -> list[list[float]]:

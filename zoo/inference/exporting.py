@@ -151,15 +151,17 @@ def new_folder(folder: Path) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(folder))
     new_parents = [parent for parent in target.parents if not parent.exists()]
-    target.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
-        with full_disk_named(target):
-            yield made
-            made.chmod(0o777 & ~_umask())
-            _take_place(made, target)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+        try:
+            with full_disk_named(target):
+                yield made
+                made.chmod(0o777 & ~_umask())
+                _take_place(made, target)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
     finally:
-        shutil.rmtree(made, ignore_errors=True)
         for parent in new_parents:
             with suppress(OSError):  # it is full: all went well
                 parent.rmdir()

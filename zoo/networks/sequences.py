@@ -22,13 +22,14 @@ class Trace(NamedTuple):
     """What the heads did, as figure 6 shows it.
 
     Attributes:
-        read_weights: `(B, T, R, N)` over the places of a memory; of a network that reads its own past, over
-            its N = T steps.
+        read_weights: `(B, T, R, N)`.
         write_weights: `(B, T, W, N)`; W = 0 where nothing is written.
+        over_steps: whether the N are the T steps of the sequence, or places of a memory.
     """
 
     read_weights: Tensor
     write_weights: Tensor
+    over_steps: bool = False
 
 
 class Answer(NamedTuple):
@@ -157,7 +158,7 @@ class SequenceTransformer(nn.Module):
 def _of_reads(weights: Tensor) -> Trace:
     """The trace of heads that read all steps by weights `(B, R, T, T)`."""
     reads = weights.transpose(1, 2)
-    return Trace(reads, reads[:, :, :0])
+    return Trace(reads, reads[:, :, :0], over_steps=True)
 
 
 def widths(spec: DataSpec) -> tuple[int, int]:

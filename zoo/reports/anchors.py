@@ -3,15 +3,25 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import yaml
+from pydantic import BaseModel, FiniteFloat, StrictBool, StrictStr, ValidationError
 
 from zoo.core.problems import unknown
 
 SEEN = ("read", "copied", "remembered")
 """How sure a number is; results/anchors.yaml says what the words mean."""
-_REQUIRED, _OPTIONAL = ("source", "seen", "numbers"), ("differs", "other_test")
+
+
+class _Entry(BaseModel):
+    """An entry of the file."""
+
+    source: StrictStr
+    seen: Literal[SEEN]
+    numbers: dict[StrictStr, dict[StrictStr, FiniteFloat]]
+    differs: StrictStr = ""
+    other_test: StrictBool = False
 
 
 class Anchor(NamedTuple):
@@ -53,28 +63,32 @@ def read_anchors(path: Path) -> list[Anchor]:
 
 
 def _anchors(entry: Mapping[str, Any], where: str) -> list[Anchor]:
-    if missing := [key for key in _REQUIRED if not entry.get(key)]:
-        raise ValueError(f"{where}: has no {missing[0]}; needed: {', '.join(_REQUIRED)}")
-    _require(entry, (*_REQUIRED, *_OPTIONAL), "key", where)
-    _require([entry["seen"]], SEEN, "value of seen", where)
-    anchors = []
-    for typed, numbers in entry["numbers"].items():
-        experiment, *overrides = shlex.split(typed)
-        anchors.append(
-            Anchor(
-                experiment,
-                tuple(overrides),
-                numbers,
-                entry["source"],
-                entry["seen"],
-                entry.get("differs", ""),
-                bool(entry.get("other_test", False)),
-            )
-        )
-    return anchors
+    if not isinstance(entry, dict):
+        raise ValueError(f"{where}: must be keys and values, got {entry!r}")
+    _require(entry, list(_Entry.model_fields), "key", where)
+    _require([entry["seen"]] if "seen" in entry else [], SEEN, "value of seen", where)
+    try:
+        read = _Entry.model_validate(entry)
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ": ".join(map(str, first["loc"]))
+        raise ValueError(f"{where}: {key}: {first['msg']}, got {first['input']!r}") from error
+    return [
+        Anchor(*_typed(typed, where), numbers, read.source, read.seen, read.differs, read.other_test)
+        for typed, numbers in read.numbers.items()
+    ]
 
 
-def _require(given: Sequence[str] | Mapping[str, Any], allowed: Sequence[str], what: str, where: str) -> None:
+def _typed(text: str, where: str) -> tuple[str, tuple[str, ...]]:
+    """The recipe, and what is typed beyond it."""
+    try:
+        experiment, *overrides = shlex.split(text)
+    except ValueError as error:
+        raise ValueError(f"{where}: numbers: {text!r} names no recipe") from error
+    return experiment, tuple(overrides)
+
+
+def _require(given: Sequence[Any] | Mapping[str, Any], allowed: Sequence[str], what: str, where: str) -> None:
     for name in given:
         if name not in allowed:
             raise ValueError(f"{where}: there is no {what} {name!r}{unknown(str(name), allowed)}")

@@ -12,7 +12,7 @@ from zoo.reports.records import merged
 from zoo.reports.runs import Run
 from zoo.reports.tables import cell_of, minutes_column, seeds_of
 
-_MET, _WITHIN, _SHORT = "met", "within the interval", "short by"
+_MET, _WITHIN, _SHORT = "met", "within the interval", "short"
 
 
 def beside(published: Sequence[Run], anchors: Sequence[Anchor]) -> str:
@@ -40,14 +40,16 @@ def beside(published: Sequence[Run], anchors: Sequence[Anchor]) -> str:
         there, reached = [], []
         for anchor in same:
             number = sources.index((anchor.source, anchor.seen)) + 1
-            numbers = (f"{name} {_as_published(records, name, one)}" for name, one in anchor.numbers.items())
+            numbers = (
+                f"{name} {_as_published(columns.get(name), one)}" for name, one in anchor.numbers.items()
+            )
             differs = f" ({anchor.differs})" if anchor.differs else ""
             there.append(f"{', '.join(numbers)}{differs} [{number}]")
             if runs and anchor.other_test:
                 reached.append(f"another test [{number}]")
             elif runs:
                 states = {name: _state(columns[name], runs, goal) for name, goal in anchor.numbers.items()}
-                counts.update(_SHORT if state.startswith(_SHORT) else state for state in states.values())
+                counts.update(kind for kind, _ in states.values())
                 reached.append(f"{_together(states)} [{number}]")
         here = ", ".join(f"{name} {cell_of(column, runs)}" for name, column in columns.items())
         minutes = cell_of(minutes_column(runs), runs) if runs else ""
@@ -67,31 +69,36 @@ def _columns(
     """Each metric that was published."""
     columns = {}
     for metric in dict.fromkeys(metric for anchor in anchors for metric in anchor.numbers):
-        if not any(metric in run.measured("test") for run in runs):
+        # What is measured at several sizes, as `wrong_bits_120`, is declared once.
+        record = records.get(metric) or records.get(re.sub(r"_\d+$", "", metric))
+        if record is None or not any(metric in run.measured("test") for run in runs):
             names = unknown(metric, runs[0].measured("test"))
             raise ValueError(f"published numbers of {typed}: there is no metric {metric!r}{names}")
-        columns[metric] = metric_column(metric, records[metric])
+        columns[metric] = metric_column(metric, record)
     return columns
 
 
-def _state(column: Column, runs: Sequence[Run], goal: float) -> str:
-    """Whether our mean reaches a published number."""
+def _state(column: Column, runs: Sequence[Run], goal: float) -> tuple[str, str]:
+    """Whether our mean reaches a published number, in a word and in full."""
     found = column.summary(runs)
     if found is None:
-        return "no number"
+        return _SHORT, "short: ours is not a number"
     missing = goal - found.mean if column.higher_is_better else found.mean - goal
     if missing <= 0:
-        return _MET
+        return _MET, _MET
+    digits = column.places([found])
+    said = f"short by {written(missing, digits) if missing >= 10**-digits else f'{missing:.1g}'}"
     if found.low is not None and found.high is not None and found.low <= goal <= found.high:
-        return _WITHIN
-    return f"{_SHORT} {written(missing, column.places([found]))}"
+        return _WITHIN, f"{said}, {_WITHIN}"
+    return _SHORT, said
 
 
-def _together(states: Mapping[str, str]) -> str:
+def _together(states: Mapping[str, tuple[str, str]]) -> str:
     """What is true of each metric; once, where it is the same."""
-    if len(set(states.values())) == 1:
-        return next(iter(states.values()))
-    return ", ".join(f"{metric} {state}" for metric, state in states.items())
+    texts = {metric: said for metric, (_, said) in states.items()}
+    if len(set(texts.values())) == 1:
+        return next(iter(texts.values()))
+    return ", ".join(f"{metric} {said}" for metric, said in texts.items())
 
 
 def _runs_of(published: Sequence[Run], anchor: Anchor) -> list[Run]:
@@ -107,7 +114,7 @@ def _as_swept(overrides: Sequence[str]) -> list[str]:
     return sorted(re.sub(r"=(true|false)$", lambda found: found[0].title(), text) for text in overrides)
 
 
-def _as_published(records: Mapping[str, MetricRecord], metric: str, number: float) -> str:
+def _as_published(column: Column | None, number: float) -> str:
     """With all the digits that were published, and no fewer than ours have."""
-    ours = records[metric].digits or 0 if metric in records else 0
+    ours = column.digits or 0 if column else 0
     return written(number, max(ours, len(str(number).partition(".")[2])))

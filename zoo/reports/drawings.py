@@ -56,7 +56,7 @@ def by_size(published: Sequence[Run]) -> Figure | None:
 
     The names of such metrics end in the size, as `wrong_bits_120`. Of several shares the first one is drawn.
     """
-    curves, name = {}, ""
+    curves, name, data = {}, "", ""
     for recipe, seeds in _recipes(published).items():
         for run in seeds:
             test = run.results["test"]
@@ -64,16 +64,17 @@ def by_size(published: Sequence[Run]) -> Figure | None:
             sized = [(metric, _sizes(test, metric)) for metric in shares]
             if found := next(((metric, sizes) for metric, sizes in sized if sizes), None):
                 name, sizes = found
+                data = run.results["data_set"]
                 curves[f"{recipe}, seed {run.results['seed']}"] = (list(sizes), list(sizes.values()))
     if not curves:
         return None
-    return draw_learning_curve(curves, metric=name, title=f"{name} by size", steps="size")
+    return draw_learning_curve(curves, metric=name, title=f"{data}: {name} by size", steps="size")
 
 
 def _sizes(test: Mapping[str, float], metric: str) -> Mapping[int, float]:
     """A metric's value at each size."""
     ends = {key.removeprefix(f"{metric}_"): value for key, value in test.items()}
-    return {int(end): value for end, value in ends.items() if end.isdecimal()}
+    return dict(sorted((int(end), value) for end, value in ends.items() if end.isdecimal()))
 
 
 def _is_by_length(detail: object) -> bool:

@@ -140,9 +140,13 @@ def _holds(run: Run, key: str, values: Sequence[str]) -> bool:
 
 
 def _beside(published: Sequence[Run], sources: str, project: Path) -> str:
-    wanted = tuple(source.strip() for source in sources.split(";"))
     anchors = read_anchors(project / "results" / "anchors.yaml")
-    return beside(published, [anchor for anchor in anchors if anchor.source.startswith(wanted)])
+    wanted = [source.strip() for source in sources.split(";") if source.strip()]
+    for source in wanted:
+        if anchors and not any(anchor.source.startswith(source) for anchor in anchors):
+            known = unknown(source, {anchor.source for anchor in anchors})
+            raise ValueError(f"no source of published numbers begins with {source!r}{known}")
+    return beside(published, [one for one in anchors if one.source.startswith(tuple(wanted or [""]))])
 
 
 def _kept(project: Path, file: str) -> Any:

@@ -116,7 +116,7 @@ class Strip(NamedTuple):
     Attributes:
         name: what they are.
         values: `(T, C)` in [0, 1], of T steps.
-        unit: what each of the C is: `bit`, or `place` of a memory.
+        unit: what each of the C is: `bit`, `place` of a memory, or `step` that is read.
     """
 
     name: str
@@ -125,7 +125,7 @@ class Strip(NamedTuple):
 
 
 class MemoryReading(NamedTuple):
-    """What a network with a memory saw, answered, read and wrote, step by step.
+    """What a network saw, answered, read and wrote, step by step.
 
     Attributes:
         name: of the sequence.

@@ -382,6 +382,7 @@ def test_a_baseline_by_name_or_by_run(sweep: Path) -> None:
         assert found.rows[0].seeds is not None
         assert found.rows[0].seeds.difference < 0
     assert "did you mean attention=dot?" in refused(sweep, baseline="attention=dott")
+    assert "did you mean attention=additive?" in refused(sweep, baseline="attention=addtive")
     assert "no group is called 'aaaa" in refused(sweep, baseline="a" * 300)
 
 

@@ -275,9 +275,11 @@ def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
             raise ValueError(f"{wanted!r} may be {' or '.join(of.short for of in meant)}: give one of these")
         if meant:
             return meant[0]
-    names = [name for of in groups for name in dict.fromkeys((of.short, of.label))]
+    names = [name for of in groups for name in dict.fromkeys((of.short, of.label, *of.names))]
     few = len(groups) <= _FEW_ROWS
-    known = unknown(wanted, names) if few else f"{similar(wanted, names)}; without --baseline all are shown"
+    known = (
+        unknown(wanted, names) if few else f"{similar(wanted, names)}; the table without it names all rows"
+    )
     raise ValueError(f"no group is called {wanted!r}, nor is a run of one there{known}")
 
 

@@ -15,8 +15,9 @@ class Answered(NamedTuple):
         targets: `(T, O)`, 0 where no answer counts.
         probabilities: `(T, O)` of a 1, 0 where no answer counts.
         scored: `(T,)` boolean.
-        read_weights: `(T, R, N)` over places of memory or steps; None of a model that attends to nothing.
+        read_weights: `(T, R, N)`; None of a model that attends to nothing.
         write_weights: `(T, W, N)`, likewise.
+        over_steps: whether the N are the T steps, or places of a memory.
     """
 
     inputs: Tensor
@@ -25,6 +26,7 @@ class Answered(NamedTuple):
     scored: Tensor
     read_weights: Tensor | None = None
     write_weights: Tensor | None = None
+    over_steps: bool = False
 
     def __repr__(self) -> str:
         return short_repr(self)

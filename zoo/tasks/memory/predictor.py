@@ -64,9 +64,10 @@ class SequenceAnswerer(Player):
             Strip("wanted", one.targets, "bit"),
             Strip("answer", one.probabilities, "bit"),
         ]
+        unit = "step" if one.over_steps else "place"
         for name, weights in (("read", one.read_weights), ("write", one.write_weights)):
             heads = [] if weights is None else weights.unbind(1)
-            strips += [Strip(f"{name} head {place}", head, "place") for place, head in enumerate(heads, 1)]
+            strips += [Strip(f"{name} head {place}", head, unit) for place, head in enumerate(heads, 1)]
         view = MemoryReading("sequence", strips, mechanism(self.task))
         notes = ["the model attends to nothing"] if one.read_weights is None else []
         return Exploration(self._outcome(game), [view], notes)

@@ -30,7 +30,7 @@ class Answer(Protocol):
 
     @property
     def trace(self) -> Any:
-        """`read_weights (B, T, R, N)` and `write_weights (B, T, W, N)`; None of what attends to nothing."""
+        """See `zoo.networks.sequences.Trace`; None of a network that attends to nothing."""
 
 
 class MemoryNetwork(Protocol):
@@ -132,8 +132,7 @@ class MemoryTask(Task):
         moved = move_data_to_device(batch, self.device)
         found = self.network(moved.inputs)
         probabilities = torch.where(moved.scored.unsqueeze(-1), found.logits.float().sigmoid(), 0.0).cpu()
-        reads, writes = (None, None) if found.trace is None else (part.float().cpu() for part in found.trace)
-        answered = []
+        trace, answered = found.trace, []
         for row, scored in enumerate(batch.scored.cpu()):
             steps = int(scored.nonzero().max()) + 1  # an answer ends a sequence
             answered.append(
@@ -142,11 +141,19 @@ class MemoryTask(Task):
                     batch.targets[row, :steps].float().cpu(),
                     probabilities[row, :steps],
                     scored[:steps],
-                    None if reads is None else reads[row, :steps],
-                    None if writes is None else writes[row, :steps],
+                    *([] if trace is None else _weights_of(trace, row, steps)),
                 )
             )
         return answered
+
+
+def _weights_of(trace: Any, row: int, steps: int) -> tuple[Tensor, Tensor, bool]:
+    """Of one sequence, without what is behind its last step."""
+    seen = steps if trace.over_steps else None
+    reads, writes = (
+        weights[row, :steps, :, :seen].float().cpu() for weights in (trace.read_weights, trace.write_weights)
+    )
+    return reads, writes, trace.over_steps
 
 
 def _texts(bits: Tensor, scored: Tensor) -> list[str]:

@@ -38,7 +38,7 @@ function memoryView(view) {
         const values = Array.from({ length: strip.size }, (_, row) => at(step, row));
         if (strip.unit === "bit") return element("li", `${strip.name}: ${values.map((value) => (value > 0.5 ? 1 : 0)).join("")}`);
         const largest = Math.max(...values);
-        return element("li", `${strip.name}: most at place ${values.indexOf(largest) + 1}, ${weight(largest)}`);
+        return element("li", `${strip.name}: most at ${strip.unit} ${values.indexOf(largest) + 1}, ${weight(largest)}`);
       }),
     );
   }
