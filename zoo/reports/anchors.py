@@ -3,14 +3,14 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import yaml
 from pydantic import BaseModel, FiniteFloat, StrictBool, StrictStr, ValidationError
 
 from zoo.core.problems import unknown
 
-SEEN = ("read", "copied", "remembered")
+Seen = Literal["read", "copied", "remembered"]
 """How sure a number is; results/anchors.yaml says what the words mean."""
 
 
@@ -18,7 +18,7 @@ class _Entry(BaseModel):
     """An entry of the file."""
 
     source: StrictStr
-    seen: Literal[SEEN]
+    seen: Seen
     numbers: dict[StrictStr, dict[StrictStr, FiniteFloat]]
     differs: StrictStr = ""
     other_test: StrictBool = False
@@ -32,7 +32,7 @@ class Anchor(NamedTuple):
         overrides: what is to be typed beyond it.
         numbers: by metric, in our units.
         source: where they were published.
-        seen: one of `SEEN`.
+        seen: see `Seen`.
         differs: what was other than here; may be empty.
         other_test: whether other items were tested, or by another measure.
     """
@@ -66,7 +66,7 @@ def _anchors(entry: Mapping[str, Any], where: str) -> list[Anchor]:
     if not isinstance(entry, dict):
         raise ValueError(f"{where}: must be keys and values, got {entry!r}")
     _require(entry, list(_Entry.model_fields), "key", where)
-    _require([entry["seen"]] if "seen" in entry else [], SEEN, "value of seen", where)
+    _require([entry["seen"]] if "seen" in entry else [], get_args(Seen), "value of seen", where)
     try:
         read = _Entry.model_validate(entry)
     except ValidationError as error:

@@ -47,7 +47,7 @@ class GravesRMSProp(Optimizer):
         super().__init__(params, {"lr": lr, "alpha": alpha, "momentum": momentum, "eps": eps})
 
     @torch.no_grad()
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Takes a step; see `torch.optim.Optimizer.step`."""
         loss = None
         if closure is not None:
@@ -60,7 +60,7 @@ class GravesRMSProp(Optimizer):
         return loss
 
     def _move(self, weights: list[Tensor], group: dict[str, Any]) -> None:
-        gradients = [weight.grad for weight in weights]
+        gradients = [weight.grad for weight in weights if weight.grad is not None]
         squares, means, moves = (
             [self._kept(weight, name) for weight in weights] for name in ("n", "g", "delta")
         )

@@ -135,25 +135,27 @@ class MemoryTask(Task):
         trace, answered = found.trace, []
         for row, scored in enumerate(batch.scored.cpu()):
             steps = int(scored.nonzero().max()) + 1  # an answer ends a sequence
+            reads, writes = (None, None) if trace is None else _weights_of(trace, row, steps)
             answered.append(
                 Answered(
                     batch.inputs[row, :steps].float().cpu(),
                     batch.targets[row, :steps].float().cpu(),
                     probabilities[row, :steps],
                     scored[:steps],
-                    *([] if trace is None else _weights_of(trace, row, steps)),
+                    reads,
+                    writes,
+                    over_steps=trace is not None and trace.over_steps,
                 )
             )
         return answered
 
 
-def _weights_of(trace: Any, row: int, steps: int) -> tuple[Tensor, Tensor, bool]:
-    """Of one sequence, without what is behind its last step."""
+def _weights_of(trace: Any, row: int, steps: int) -> tuple[Tensor, Tensor]:
+    """What heads read and wrote in one sequence, without what is behind its last step."""
     seen = steps if trace.over_steps else None
-    reads, writes = (
-        weights[row, :steps, :, :seen].float().cpu() for weights in (trace.read_weights, trace.write_weights)
-    )
-    return reads, writes, trace.over_steps
+    kept = (weights[row, :steps, :, :seen].float() for weights in (trace.read_weights, trace.write_weights))
+    reads, writes = (weights.cpu() for weights in kept)
+    return reads, writes
 
 
 def _texts(bits: Tensor, scored: Tensor) -> list[str]:
