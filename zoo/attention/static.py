@@ -18,7 +18,8 @@ class Static(Tempered):
     Other selections are dynamic: each step has weights of its own. So the context is one vector for the whole
     target, found by the first query; it is the control that tells how much there is in looking anew. Scores
     of later steps are computed and not used. A Neural Turing Machine begins with weights that it learns: they
-    are then the weights of every step.
+    are then the weights of every step. Over a network's own past the first step sees one key alone, which is
+    then all that is read.
 
     A step that may read nothing finds nothing, and leaves it to the next one. Keys that a later step may not
     read weigh zero in it, and keys that a memory has gained since weigh zero, without the others growing.
