@@ -57,9 +57,9 @@ def compare(
         from zoo.reports.comparison.comparison import compare as compare_runs
         from zoo.reports.runs import by_data_set, find_runs
 
-        for file in (markdown, html, csv, png and png / "any.png"):
-            if file:
-                require_place(file)
+        drawing = png / "drawing.png" if png else None
+        for file in filter(None, (markdown, html, csv, drawing)):
+            require_place(file)
         question = Question(
             metrics=tuple(metric or ()),
             split=split,

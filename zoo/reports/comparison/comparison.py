@@ -277,9 +277,8 @@ def _baseline(groups: Sequence[Group], wanted: str | None) -> Group:
             return meant[0]
     names = [name for of in groups for name in dict.fromkeys((of.short, of.label, *of.names))]
     few = len(groups) <= _FEW_ROWS
-    known = (
-        unknown(wanted, names) if few else f"{similar(wanted, names)}; the table without it names all rows"
-    )
+    listed = f"{similar(wanted, names)}; without --baseline all {len(groups)} rows are listed"
+    known = unknown(wanted, names) if few else listed
     raise ValueError(f"no group is called {wanted!r}, nor is a run of one there{known}")
 
 
