@@ -36,6 +36,16 @@ def test_steps_are_those_of_the_equations() -> None:
     assert torch.equal(weights[2], start[2])
 
 
+def test_a_gradient_that_stays_the_same_leaves_finite_weights() -> None:
+    """The mean square less the squared mean is then 0, and below it by rounding in float32."""
+    weight = nn.Parameter(torch.linspace(0.5, 1.0, 200))
+    optimizer = GravesRMSProp([weight], eps=1.4e-8)
+    for _ in range(300):
+        weight.grad = torch.linspace(0.5, 1.0, 200)
+        optimizer.step()
+    assert weight.isfinite().all()
+
+
 def test_training_goes_on_from_a_saved_state() -> None:
     def step(weight: nn.Parameter, optimizer: GravesRMSProp) -> None:
         optimizer.zero_grad()

@@ -54,21 +54,19 @@ class GravesRMSProp(Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            weights = [weight for weight in group["params"] if weight.grad is not None]
-            if weights:
-                self._move(weights, group)
+            if moved := [(weight, weight.grad) for weight in group["params"] if weight.grad is not None]:
+                self._move(*map(list, zip(*moved, strict=True)), group)
         return loss
 
-    def _move(self, weights: list[Tensor], group: dict[str, Any]) -> None:
-        gradients = [weight.grad for weight in weights if weight.grad is not None]
-        squares, means, moves = (
-            [self._kept(weight, name) for weight in weights] for name in ("n", "g", "delta")
-        )
+    def _move(self, weights: list[Tensor], gradients: list[Tensor], group: dict[str, Any]) -> None:
+        kept = ([self._kept(weight, name) for weight in weights] for name in ("squares", "means", "moves"))
+        squares, means, moves = kept
         new = 1 - group["alpha"]
         torch._foreach_mul_(squares, group["alpha"])
         torch._foreach_addcmul_(squares, gradients, gradients, new)
         torch._foreach_lerp_(means, gradients, new)
         roots = torch._foreach_addcmul(squares, means, means, -1)
+        torch._foreach_clamp_min_(roots, 0.0)  # of a constant gradient it is 0, and less by rounding
         torch._foreach_add_(roots, group["eps"])
         torch._foreach_sqrt_(roots)
         torch._foreach_mul_(moves, group["momentum"])
