@@ -1,4 +1,4 @@
-"""The zoo's side of `neural_turing_machine.py`: the network of `copy_ntm` and a step of its training.
+"""The zoo's side of `neural_turing_machine.py`: the network of `copy_ntm`, trained by torch's RMSProp.
 
 python zoo_ntm.py SEQUENCES SECONDS
 """

@@ -67,7 +67,7 @@ def test_a_row_says_what_was_reached_here_and_there_and_by_whom(written: Path) -
         ("error", [0.25, 0.375], 0.5, "met"),
         ("exact_match", [0.25, 0.25], 0.75, "short by 0.500"),
         ("exact_match", [0.25, 0.375], 0.25, "met"),
-        ("exact_match", [0.5], 0.50001, "short by 1e-05"),
+        ("exact_match", [0.5], 0.50001, "short by less than 0.001"),
     ],
 )
 def test_a_published_number_is_reached_by_our_mean_or_its_interval(
@@ -122,6 +122,12 @@ def test_what_was_typed_may_be_what_the_recipe_says() -> None:
             ("bleu_tok_lc: 42.0", "bleu_tok_lc: .nan"),
             "entry 2: numbers: toy: bleu_tok_lc: Input should be a fin",
         ),
+        (
+            ("bleu_tok_lc: 42.0", "bleu_tok_lc: true"),
+            "entry 2: numbers: toy: bleu_tok_lc: Input should be a val",
+        ),
+        (("source: Somebody 2015", "source: ''"), "entry 2: source: String should have at least 1"),
+        (("toy: {bleu_tok_lc: 42.0}", "toy: {}"), "entry 2: numbers: toy: Dictionary should have at least 1"),
         (
             ("bleu_tok_lc: 42.0", "bleu_tok_lc: much"),
             "entry 2: numbers: toy: bleu_tok_lc: Input should be a val",

@@ -3,10 +3,10 @@
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 import yaml
-from pydantic import BaseModel, FiniteFloat, StrictBool, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, ValidationError
 
 from zoo.core.problems import unknown
 
@@ -17,11 +17,13 @@ Seen = Literal["read", "copied", "remembered"]
 class _Entry(BaseModel):
     """An entry of the file."""
 
-    source: StrictStr
+    model_config = ConfigDict(strict=True)
+
+    source: Annotated[str, Field(min_length=1)]
     seen: Seen
-    numbers: dict[StrictStr, dict[StrictStr, FiniteFloat]]
-    differs: StrictStr = ""
-    other_test: StrictBool = False
+    numbers: Annotated[dict[str, Annotated[dict[str, FiniteFloat], Field(min_length=1)]], Field(min_length=1)]
+    differs: str = ""
+    other_test: bool = False
 
 
 class Anchor(NamedTuple):

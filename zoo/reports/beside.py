@@ -87,7 +87,8 @@ def _state(column: Column, runs: Sequence[Run], goal: float) -> tuple[str, str]:
     if missing <= 0:
         return _MET, _MET
     digits = column.places([found])
-    said = f"short by {written(missing, digits) if missing >= 10**-digits else f'{missing:.1g}'}"
+    least = 10**-digits
+    said = f"short by {'less than ' if missing < least else ''}{written(max(missing, least), digits)}"
     if found.low is not None and found.high is not None and found.low <= goal <= found.high:
         return _WITHIN, f"{said}, {_WITHIN}"
     return _SHORT, said

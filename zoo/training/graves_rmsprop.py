@@ -54,8 +54,9 @@ class GravesRMSProp(Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            if moved := [(weight, weight.grad) for weight in group["params"] if weight.grad is not None]:
-                self._move(*map(list, zip(*moved, strict=True)), group)
+            moved = [(weight, weight.grad) for weight in group["params"] if weight.grad is not None]
+            if moved:
+                self._move([weight for weight, _ in moved], [gradient for _, gradient in moved], group)
         return loss
 
     def _move(self, weights: list[Tensor], gradients: list[Tensor], group: dict[str, Any]) -> None:
