@@ -96,21 +96,29 @@ def write_bytes(path: Path, content: bytes) -> None:
         file.write(content)
 
 
+def require_home(path: Path) -> None:
+    """Refuses a path at which nothing can be made. Folders above it may be missing.
+
+    Raises:
+        OSError: the nearest one that is there is read-only or no folder.
+    """
+    home = next(one for one in Path(os.path.realpath(path)).parents if os.path.exists(one))
+    if not home.is_dir():
+        raise NotADirectoryError(f"{path} cannot be made: {home} is no folder")
+    if not os.access(home, os.W_OK):
+        raise PermissionError(f"{path} cannot be made: {home} is read-only and cannot be written to")
+
+
 def require_place(path: Path) -> None:
     """Refuses a path at which no file can be written, before the work that its content takes.
 
     Raises:
-        OSError: it is a folder, or its own folder is read-only or no folder.
+        OSError: it is a folder, or see `require_home`.
     """
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; name a file in it")
-    if path.exists() and not path.is_file():  # a device or a pipe
-        return
-    home = next(one for one in Path(os.path.realpath(path)).parents if os.path.exists(one))
-    if not home.is_dir():
-        raise NotADirectoryError(f"{path} cannot be written: {home} is no folder")
-    if not os.access(home, os.W_OK):
-        raise PermissionError(f"{path} cannot be written: the folder {home} is read-only")
+    if not path.exists() or path.is_file():  # a device or a pipe is written where it is
+        require_home(path)
 
 
 def write_where_asked(path: Path, content: bytes) -> None:

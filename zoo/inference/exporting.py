@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from zoo.core.files import full_disk_named, write_json, write_text
+from zoo.core.files import full_disk_named, require_home, write_json, write_text
 from zoo.core.reading import read_json
 from zoo.inference.card import model_card
 from zoo.inference.loading import trained_task
@@ -125,10 +125,10 @@ def require_free(folder: Path, overwrite: bool, is_own: Callable[[Path], bool]) 
     Raises:
         CannotExport: says what is there.
     """
-    home = next(one for one in Path(os.path.realpath(folder)).parents if os.path.exists(one))
-    if not home.is_dir() or not os.access(home, os.W_OK):
-        why = "cannot be written to" if home.is_dir() else "is no folder"
-        raise CannotExport(f"{folder} cannot be made: {home} {why}")
+    try:
+        require_home(folder)
+    except OSError as error:
+        raise CannotExport(str(error)) from error
     if not os.path.lexists(folder):
         return
     if not folder.is_dir():

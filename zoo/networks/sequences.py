@@ -44,6 +44,23 @@ class Answer(NamedTuple):
     trace: Trace | None = None
 
 
+class LateAnswer(NamedTuple):
+    """An `Answer` whose trace is computed where it is asked for: fused attention keeps no weights.
+
+    Attributes:
+        logits: see there.
+        find_trace: computes the trace.
+    """
+
+    logits: Tensor
+    find_trace: Callable[[], Trace]
+
+    @property
+    def trace(self) -> Trace:
+        """See `Answer`; to be asked for once."""
+        return self.find_trace()
+
+
 class SequenceLSTM(nn.Module):
     """The control of section 4: LSTM layers alone.
 
@@ -145,14 +162,15 @@ class SequenceTransformer(nn.Module):
         self.stack = TransformerDecoder(settings, layers=layers, memory_size=None)
         self.output = Linear(hidden_size, outputs)
 
-    def forward(self, inputs: Tensor) -> Answer:
-        """See `SequenceLSTM`. Training, which needs no weights, has no trace.
+    def forward(self, inputs: Tensor) -> LateAnswer:
+        """See `SequenceLSTM`. The read heads are those of the first layer, then those of the next ones."""
+        entered = self.positions(self.enter(inputs))
 
-        The read heads are those of the first layer, then those of the next ones.
-        """
-        read = self.stack(self.positions(self.enter(inputs)), weights=not self.training)
-        own = [weights for weights in read.own if weights is not None]
-        return Answer(self.output(read.features), _of_reads(torch.cat(own, 1)) if own else None)
+        def trace() -> Trace:
+            own = self.stack(entered, weights=True).own
+            return _of_reads(torch.cat([weights for weights in own if weights is not None], 1))
+
+        return LateAnswer(self.output(self.stack(entered).features), trace)
 
 
 def _of_reads(weights: Tensor) -> Trace:

@@ -132,30 +132,26 @@ class MemoryTask(Task):
         moved = move_data_to_device(batch, self.device)
         found = self.network(moved.inputs)
         probabilities = torch.where(moved.scored.unsqueeze(-1), found.logits.float().sigmoid(), 0.0).cpu()
-        trace, answered = found.trace, []
+        reads, writes, over_steps = None, None, False
+        if (trace := found.trace) is not None:
+            reads, writes = (weights.float().cpu() for weights in (trace.read_weights, trace.write_weights))
+            over_steps = trace.over_steps
+        answered = []
         for row, scored in enumerate(batch.scored.cpu()):
             steps = int(scored.nonzero().max()) + 1  # an answer ends a sequence
-            reads, writes = (None, None) if trace is None else _weights_of(trace, row, steps)
+            places = steps if over_steps else None
             answered.append(
                 Answered(
                     batch.inputs[row, :steps].float().cpu(),
                     batch.targets[row, :steps].float().cpu(),
                     probabilities[row, :steps],
                     scored[:steps],
-                    reads,
-                    writes,
-                    over_steps=trace is not None and trace.over_steps,
+                    None if reads is None else reads[row, :steps, :, :places],
+                    None if writes is None else writes[row, :steps, :, :places],
+                    over_steps=over_steps,
                 )
             )
         return answered
-
-
-def _weights_of(trace: Any, row: int, steps: int) -> tuple[Tensor, Tensor]:
-    """What heads read and wrote in one sequence, without what is behind its last step."""
-    seen = steps if trace.over_steps else None
-    kept = (weights[row, :steps, :, :seen].float() for weights in (trace.read_weights, trace.write_weights))
-    reads, writes = (weights.cpu() for weights in kept)
-    return reads, writes
 
 
 def _texts(bits: Tensor, scored: Tensor) -> list[str]:
