@@ -10,7 +10,7 @@ from data.core.batching import Layout, Part, ShuffledBatches
 from data.core.copies import copies, counts, hashes, say_copies
 from data.core.data_module import DataModule, check_same_data, require_at_least
 from data.core.keyed_random import keys, split_key
-from data.images.augmentation import shifted
+from data.images.augmentation import Warp, shifted
 from data.images.canvas import Canvas
 from data.images.image_set import ImageSet, LabelledImages, Pixels, Split, machine_memory
 from zoo.core.image import as_float
@@ -23,8 +23,8 @@ _HASHED_AT_ONCE = 1_000
 class ImageData(DataModule):
     """Labelled images in batches, which are made whole from images in memory.
 
-    A training image, placed and shifted, is a function of seed, epoch and index alone, whatever batch,
-    worker or process makes it; one of another split of its index alone, and never shifted.
+    A training image, warped, placed and shifted, is a function of seed, epoch and index alone, whatever
+    batch, worker or process makes it; one of another split of its index alone, and never warped or shifted.
 
     After `setup`:
 
@@ -47,6 +47,7 @@ class ImageData(DataModule):
         batch_size: int,
         seed: int,
         shift: int = 0,
+        warp: Warp | None = None,
         num_workers: int = 0,
         worker_timeout: float = 300.0,
         spec: DataSpec | None = None,
@@ -59,6 +60,7 @@ class ImageData(DataModule):
             batch_size: images in a batch, in each process; the last batch of an epoch may have fewer.
             seed: of the order of training batches, and of the places of training images.
             shift: pixels by which a training image is moved at most in each direction, on a canvas all of it.
+            warp: how a training image is turned and stretched before it is placed; None leaves it as it is.
             num_workers: see `DataModule`.
             worker_timeout: see there.
             spec: the specification in a checkpoint, with which the data must agree.
@@ -74,6 +76,7 @@ class ImageData(DataModule):
         if canvas:
             _check_memory(canvas, batch_size)
         self.images, self.canvas, self.batch_size, self.shift = images, canvas, batch_size, shift
+        self.warp = warp
         if size := (canvas.height, canvas.width) if canvas else images.size:
             self._check_shift(*size)
         self._given = spec
@@ -134,6 +137,7 @@ class ImageData(DataModule):
                 training=train.images,
                 key=split_key(split, self.seed),
                 shift=self.shift if split == "train" else 0,
+                warp=self.warp if split == "train" else None,
             )
             for split, images in loaded.splits.items()
         }
@@ -207,7 +211,14 @@ class PlacedImages(Dataset[ImageBatch]):
     """Images of one split, on a canvas if there is one; indexed by `Part`, it makes whole batches."""
 
     def __init__(
-        self, split: Split, *, canvas: Canvas | None, training: Pixels, key: tuple[int, int], shift: int = 0
+        self,
+        split: Split,
+        *,
+        canvas: Canvas | None,
+        training: Pixels,
+        key: tuple[int, int],
+        shift: int = 0,
+        warp: Warp | None = None,
     ) -> None:
         """Takes the images as they are.
 
@@ -217,9 +228,10 @@ class PlacedImages(Dataset[ImageBatch]):
             training: `(N, C, h, w)` the images to train on.
             key: begins the keys of the random numbers.
             shift: pixels by which they are moved at most in each direction.
+            warp: how they are turned and stretched.
         """
         self._split, self._canvas, self._training, self._key = split, canvas, training, key
-        self._shift = shift
+        self._shift, self._warp = shift, warp
 
     def __len__(self) -> int:
         return len(self._split)
@@ -237,6 +249,8 @@ class PlacedImages(Dataset[ImageBatch]):
         """`(B, C, H, W)`, as a model sees them but for their range."""
         images = self._split.images[chosen.rows]
         key = (*self._key, chosen.epoch, chosen.rows)
+        if self._warp:
+            images = self._warp.views(images, keys(*key, 2))
         if self._canvas:
             images = self._canvas.place(images, keys(*key), self._training)
         return shifted(images, keys(*key, 1), self._shift) if self._shift else images

@@ -46,7 +46,7 @@ class CiderReferences:
         """
         weigh = cache(self.weigh)  # models repeat themselves
         return [
-            10 * sum(_likeness(weigh(text), reference) for reference in alternatives) / len(alternatives)
+            score(weigh(text), alternatives)
             for text, alternatives in zip(predictions, self.weighed, strict=True)
         ]
 
@@ -78,6 +78,11 @@ class Weighed(NamedTuple):
     weights: list[dict[str, float]]
     norms: list[float]
     length: int
+
+
+def score(prediction: Weighed, references: Sequence[Weighed]) -> float:
+    """CIDEr-D of one caption, 0 to 10, of which the same references weighed the n-grams."""
+    return 10 * sum(_likeness(prediction, reference) for reference in references) / len(references)
 
 
 def _counts(text: str) -> list[Counter[str]]:

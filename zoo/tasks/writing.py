@@ -142,7 +142,6 @@ class WritingTask(Task, abstract=True):
             label_smoothing=label_smoothing,
         )
 
-    @torch.no_grad()
     def _log_likelihood(self, features: Tensor, labels: Padded) -> Tensor:
         """The log-likelihood of each token, `(B, T)`; of padding 0."""
         logits = self.network.logits(features).float()
@@ -154,9 +153,10 @@ class WritingTask(Task, abstract=True):
 
     def _reinforce_terms(self, reinforce: Reinforce, decoded: Any, labels: Padded) -> dict[str, Tensor]:
         """The terms of REINFORCE by name, see `ReinforceParts`."""
-        log_likelihood, soft_reward = self._log_likelihood(decoded.features, labels), None
-        if reinforce.baseline.reads_softly and decoded.soft_features is not None:
-            soft_reward = self._log_likelihood(decoded.soft_features(), labels)
+        with torch.no_grad():  # rewards
+            log_likelihood, soft_reward = self._log_likelihood(decoded.features, labels), None
+            if reinforce.baseline.reads_softly and decoded.soft_features is not None:
+                soft_reward = self._log_likelihood(decoded.soft_features(), labels)
         terms = reinforce(
             log_prob=decoded.log_prob,
             reward=(

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from data.core.keyed_random import keys
-from data.images.augmentation import Augmentation, shifted
+from data.images.augmentation import Augmentation, Warp, shifted
 
 B = 64
 KEYS = keys(3, np.arange(B))
@@ -78,3 +78,38 @@ def test_shifts_are_all_moves_of_so_many_pixels_and_black_comes_in() -> None:
     assert not left.any()
     assert min(shares) > 0.02
     assert max(shares) < 0.06
+
+
+def test_a_warp_turns_and_stretches_about_the_middle() -> None:
+    """Of a picture, wider than high, whose pixels say where they are, a view says which map it is."""
+    height, width = 40, 60
+    down, across = np.meshgrid(np.arange(height) - 19.5, np.arange(width) - 29.5, indexing="ij")
+    given = np.broadcast_to(np.stack([across, down]), (B, 2, height, width)).astype(np.float32).copy()
+    seen = Warp(rotation=20, stretch=0.25).views(given, KEYS)
+    middle = seen[:, :, 12:28, 22:38]
+    right, below = (np.diff(middle, axis=axis).mean((2, 3)) for axis in (3, 2))  # (B, 2): what a pixel adds
+    angles = np.degrees(np.arctan2(-below[:, 0], right[:, 0]))
+    wide = 1 / np.hypot(right[:, 0], below[:, 0])
+    high = 1 / np.hypot(right[:, 1], below[:, 1])
+    np.testing.assert_allclose(right[:, 1] * high, -below[:, 0] * wide, atol=1e-3)
+    np.testing.assert_allclose(middle.mean((2, 3)), 0, atol=1e-3)
+    for values, least, most in ((angles, -20, 20), (wide, 0.75, 1.25), (high, 0.75, 1.25)):
+        span = most - least
+        assert least - 1e-3 < values.min() < least + span / 8
+        assert most - span / 8 < values.max() < most + 1e-3
+    assert abs(np.corrcoef([angles, wide, high]) - np.eye(3)).max() < 0.4, "each is drawn by itself"
+
+
+def test_a_warp_keeps_the_kind_of_pixels_and_depends_on_its_key_alone() -> None:
+    given = np.random.default_rng(0).integers(0, 256, (B, 1, 9, 9), dtype=np.uint8)
+    whole = Warp().views(given, KEYS)
+    assert (whole.shape, whole.dtype) == (given.shape, np.uint8)
+    np.testing.assert_array_equal(Warp().views(given[[40, 3]], KEYS[[40, 3]]), whole[[40, 3]])
+    np.testing.assert_array_equal(Warp(rotation=0, stretch=0).views(given, KEYS), given)
+
+
+@pytest.mark.parametrize("settings", [{"rotation": -1}, {"rotation": 181}, {"stretch": 1}, {"stretch": -0.1}])
+def test_senseless_warps(settings: dict[str, float]) -> None:
+    name, value = next(iter(settings.items()))
+    with pytest.raises(ValueError, match=f"{name} must be .* got {value}"):
+        Warp(**settings)

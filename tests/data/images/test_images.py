@@ -11,6 +11,7 @@ import torch
 from through_loaders import assert_every_item_once, loaders, shared, trained_on
 from torch import Tensor
 
+from data.images.augmentation import Warp
 from data.images.canvas import Cluttered, Translated
 from data.images.image_set import ImageSet, LabelledImages, Split, numbered
 from data.images.images import ImageData
@@ -258,15 +259,18 @@ def test_a_batch_is_moved_only_where_it_is_not() -> None:
 
 
 @pytest.mark.parametrize("canvas", [None, Translated(size=9)])
-def test_training_images_are_shifted_anew_in_each_epoch_and_no_others(canvas: Translated | None) -> None:
-    still, moved = (ready(canvas=canvas, shift=shift) for shift in (0, 1))
+@pytest.mark.parametrize("change", [{"shift": 1}, {"warp": Warp(rotation=90)}], ids=["shifted", "warped"])
+def test_training_images_are_moved_anew_in_each_epoch_and_no_others(
+    change: dict[str, Any], canvas: Translated | None
+) -> None:
+    still, moved = (ready(canvas=canvas, **settings) for settings in ({}, change))
     first, second = (by_index(batches) for batches in (epochs(moved), epochs(moved, 2)[11:]))
     original = by_index(epochs(still))
     for one, other in ((first, original), (second, original), (first, second)):
         assert 0.7 < (one != other).flatten(1).any(1).double().mean() <= 1
-    other_batches = ready(canvas=canvas, shift=1, batch_size=7)
+    other_batches = ready(canvas=canvas, **change, batch_size=7)
     assert torch.equal(by_index(epochs(other_batches)), first)
-    assert not torch.equal(by_index(epochs(ready(canvas=canvas, shift=1, seed=2))), first)
+    assert not torch.equal(by_index(epochs(ready(canvas=canvas, **change, seed=2))), first)
     assert moved.spec == still.spec
     for split, count in (("val", 20), ("test", 33)):
         rows = range(count)

@@ -14,7 +14,7 @@ from torchmetrics import MeanMetric
 from zoo.attention import doubly_stochastic_penalty
 from zoo.core.batch import Padded, TrueCaptions, decoder_pair
 from zoo.core.spec import DataSpec
-from zoo.decoding import Hypothesis
+from zoo.decoding import Greedy, Hypothesis
 from zoo.decoding.tree import map_tensors
 from zoo.kernels.noise import keyed
 from zoo.metrics import (
@@ -38,6 +38,7 @@ from zoo.tasks.captioning.batch import CaptionBatch
 from zoo.tasks.captioning.caption import Caption
 from zoo.tasks.captioning.predictor import Captioner
 from zoo.tasks.captioning.rules import absent_metrics, words_that_point_are_whole
+from zoo.tasks.captioning.self_critical import SelfCritical
 from zoo.tasks.exploration import Answer
 from zoo.tasks.rules import Configured
 from zoo.tasks.task import Scores
@@ -125,6 +126,7 @@ class CaptioningTask(WritingTask):
         network: built for `spec`.
         spec: the images and the captions' vocabulary.
         doubly_stochastic: λ, the weight of the penalty; without attention there is none.
+        objective: what the end of the training maximises; None: the likelihood, as all of it.
 
     Raises:
         ValueError: a number is out of range.
@@ -188,6 +190,7 @@ class CaptioningTask(WritingTask):
         reinforce: ReinforceParts | None,
         monitor: str,
         doubly_stochastic: float,
+        objective: SelfCritical | None = None,
     ) -> None:
         super().__init__(
             network=network,
@@ -201,23 +204,91 @@ class CaptioningTask(WritingTask):
         )
         if not doubly_stochastic >= 0:
             raise ValueError(f"doubly_stochastic must be at least 0, got {doubly_stochastic}")
-        self.spec, self.doubly_stochastic = spec, doubly_stochastic
+        self.spec, self.doubly_stochastic, self.objective = spec, doubly_stochastic, objective
 
     def on_fit_start(self) -> None:
         """Loads the encoder's published weights before a training, unless a checkpoint had them."""
         self.network.encoder.load_published()
+        if self.objective is not None:
+            self.objective.weigh_by(self.trainer.datamodule.references("train"))  # type: ignore[attr-defined]
 
     # Training
 
     def loss_of(self, batch: CaptionBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """See `Task`: cross-entropy, the penalty, and REINFORCE where readings are sampled."""
-        self.network.encoder.begin_epoch(self.current_epoch)
-        inputs, labels = decoder_pair(batch.captions)
-        memory, image_of = self.network.encode(self._grid(batch)), batch.image_of
+        if self.objective is not None and self._share_done() >= self.objective.after:
+            return self._self_critical_loss(self.objective, batch)
+        memory, image_of = self._encoded(batch), batch.image_of
         if image_of is not None:
             memory = map_tensors(lambda of_images: of_images[image_of], memory)
+        inputs, labels = decoder_pair(batch.captions)
         decoded = self.network.decode(memory, inputs)
-        loss, terms = self._loss(decoded, labels)
+        return self._penalised(decoded, labels, *self._loss(decoded, labels))
+
+    def _self_critical_loss(
+        self, objective: SelfCritical, batch: CaptionBatch
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """The loss of captions that the model writes, see `SelfCritical`, and the penalty.
+
+        Where readings are sampled, they learn as from true captions, with the weight r(w) - r(v).
+        """
+        shown = torch.arange(len(batch.index)) if batch.image_of is None else _first_rows(batch.image_of)
+        rows = torch.arange(len(shown), device=self.device).repeat_interleave(objective.samples)
+        with keyed(batch.index[shown], self._seed, self.current_epoch):  # an item is an image now
+            memory = self._encoded(batch)
+            greedy, sampled = self._own_captions(objective, memory, len(shown))
+            rewards = [
+                objective.rewards(
+                    [self.target_codec.decode(one.ids) for one in (*best, *several)],
+                    [one.finished for one in (*best, *several)],
+                    batch.references[row],
+                )
+                for row, best, several in zip(shown.tolist(), greedy, sampled, strict=True)
+            ]
+            reward = torch.tensor(rewards, device=self.device)  # (images, 1 + samples)
+            advantage = (reward[:, 1:] - reward[:, :1]).flatten()
+            written = [[self.target.bos, *one.ids] for several in sampled for one in several]
+            inputs, labels = decoder_pair(move_data_to_device(self.target_codec.pad(written), self.device))
+            decoded = self.network.decode(map_tensors(lambda of_images: of_images[rows], memory), inputs)
+            log_likelihood = self._log_likelihood(decoded.features, labels).sum(1)
+            loss = per_token(-(advantage * log_likelihood).mean(), labels)
+            terms = {"sampled_cider_d": reward[:, 1:].mean(), "greedy_cider_d": reward[:, 0].mean()}
+            if self.reinforce is not None:
+                weighted = decoded._replace(log_prob=decoded.log_prob * advantage[:, None])
+                terms |= self._reinforce_terms(self.reinforce, weighted, labels)
+                loss = loss + self.weight * terms.pop("reinforce_loss")
+            return self._penalised(decoded, labels, loss, terms)
+
+    @torch.no_grad()
+    def _own_captions(
+        self, objective: SelfCritical, memory: Any, images: int
+    ) -> tuple[list[list[Hypothesis]], list[list[Hypothesis]]]:
+        """The caption of each image by greedy search, and its sampled ones."""
+        limits = torch.full((images,), self.target.maximum_length, device=self.device)
+        self.network.eval()
+        try:
+            greedy, sampled = (
+                self._write(search, memory, limits, weights=False) for search in (Greedy(), objective.sample)
+            )
+        finally:
+            self.network.train()
+        return greedy, sampled
+
+    def _share_done(self) -> float:
+        """The share of the training that is over, in steps or, where that is limited, in time."""
+        steps = self.trainer.global_step / self.trainer.estimated_stepping_batches
+        spent = self._spent_time()
+        return steps if spent is None else max(steps, spent())
+
+    def _encoded(self, batch: CaptionBatch) -> Any:
+        """The memory of each image of a batch to train on."""
+        self.network.encoder.begin_epoch(self.current_epoch)
+        return self.network.encode(self._grid(batch))
+
+    def _penalised(
+        self, decoded: Any, labels: Padded, loss: Tensor, terms: dict[str, Tensor]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """A loss and its terms with the penalty of Xu et al. 2015, section 4.2.1."""
         alpha = decoded.weights if decoded.probabilities is None else decoded.probabilities
         if self.doubly_stochastic and alpha is not None:
             terms["doubly_stochastic"] = doubly_stochastic_penalty(alpha.float(), labels.keep_mask)
@@ -311,6 +382,13 @@ class CaptioningTask(WritingTask):
         inputs: Padded = move_data_to_device(self.target_codec.pad([read]), self.device)
         with keyed(torch.zeros(1, dtype=torch.int64, device=grid.device)):
             return self._candidates(self.network.decode(self.network.encode(grid), inputs), caption.ids)
+
+
+def _first_rows(image_of: Tensor) -> Tensor:
+    """The first caption of each image, `(I,)`, of captions `(B,)` that share I images."""
+    rows = torch.arange(len(image_of), device=image_of.device)
+    first = image_of.new_full((int(image_of.max()) + 1,), len(rows))
+    return first.scatter_reduce_(0, image_of, rows, "amin")
 
 
 def _maps(hypothesis: Hypothesis, grid: Tensor) -> Tensor | None:

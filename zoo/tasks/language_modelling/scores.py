@@ -42,7 +42,7 @@ class BitsPerCharacter(Metric):
 
     def __init__(self) -> None:
         super().__init__()
-        self.add_state("nll", torch.tensor(0.0, dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("nll", torch.tensor(0.0), dist_reduce_fx="sum")
         self.add_state("characters", torch.tensor(0), dist_reduce_fx="sum")
 
     def update(self, nll: Tensor, characters: int) -> None:
@@ -52,7 +52,7 @@ class BitsPerCharacter(Metric):
 
     def compute(self) -> Tensor:
         """Bits per character; NaN of none."""
-        return (self.nll / self.characters / math.log(2)).float()
+        return self.nll / self.characters / math.log(2)
 
 
 class LossByPosition(Metric):

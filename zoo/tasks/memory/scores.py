@@ -23,8 +23,7 @@ class MeanBySize(Metric):
     def __init__(self) -> None:
         super().__init__()
         for name in ("totals", "weights"):
-            zeros = torch.zeros(LARGEST + 1, dtype=torch.float64)
-            self.add_state(name, zeros, dist_reduce_fx="sum")
+            self.add_state(name, torch.zeros(LARGEST + 1), dist_reduce_fx="sum")
 
     def update(self, values: Tensor, weights: Tensor, group: Tensor) -> None:
         """Counts sequences.
@@ -40,8 +39,7 @@ class MeanBySize(Metric):
     def compute(self) -> dict[int, Tensor]:
         """The mean of each group that has sequences."""
         return {
-            size: (self.totals[size] / self.weights[size]).float()
-            for size in self.weights.nonzero().flatten().tolist()
+            size: self.totals[size] / self.weights[size] for size in self.weights.nonzero().flatten().tolist()
         }
 
 

@@ -1,0 +1,71 @@
+"""Training on CIDEr-D itself: what a model's own captions are worth."""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from zoo.decoding import Hypothesis
+from zoo.decoding.sample import draw
+from zoo.decoding.unroll import unroll
+from zoo.metrics.cider import CiderReferences, score
+
+END = "eos"
+"""The end of a caption as a word."""
+
+
+class SelfCritical:
+    """Self-critical sequence training (Rennie et al. 2017, section 4), behind cross-entropy.
+
+    For each image captions w are sampled from the model, and one, v, is written by greedy search. With r the
+    CIDEr-D against the image's references, the loss has the gradient of REINFORCE
+
+        -(r(w) - r(v)) ∇ log p(w):
+
+    what is better than the model's own answer becomes likelier, what is worse less likely. As in the paper
+    the end of a caption counts as a word of it, else captions stop at "with a". Other than there, several
+    captions of an image are sampled. The model samples and searches without dropout.
+
+    Args:
+        samples: captions sampled of each image in a batch.
+        after: the share of the training, in steps or time, that is cross-entropy; 0: nothing of it.
+
+    Raises:
+        ValueError: a number is out of range.
+    """
+
+    def __init__(self, *, samples: int = 5, after: float = 0.8) -> None:
+        if samples < 1:
+            raise ValueError(f"samples must be at least 1, got {samples}")
+        if not 0 <= after < 1:
+            raise ValueError(f"after must be at least 0 and below 1, got {after}")
+        self.samples, self.after = samples, after
+
+    def weigh_by(self, references: Sequence[Sequence[str]]) -> None:
+        """Takes the document frequencies of n-grams from the captions to train on, all of each image."""
+        ended = [[f"{text} {END}" for text in alternatives] for alternatives in references]
+        self._weigh = lru_cache(maxsize=2**17)(CiderReferences(ended).weigh)  # references come back
+
+    def sample(self, *start: Any, **tokens: Any) -> list[list[Hypothesis]]:
+        """Independent samples of each image; see `zoo.decoding.Search`."""
+
+        def choose(log_probs: Tensor) -> Tensor:
+            return draw(log_probs.exp(), torch.rand(log_probs.shape[:-1], device=log_probs.device))
+
+        return unroll(choose, *start, width=self.samples, **tokens)
+
+    def rewards(
+        self, captions: Sequence[str], ended: Sequence[bool], references: Sequence[str]
+    ) -> list[float]:
+        """CIDEr-D of captions of one image, 0 to 10.
+
+        Args:
+            captions: the texts.
+            ended: which of them have an end; the length limit cut off the others.
+            references: all raw captions of the image.
+        """
+        truths = [self._weigh(f"{text} {END}") for text in references]
+        written = [f"{text} {END}" if whole else text for text, whole in zip(captions, ended, strict=True)]
+        return [score(self._weigh(text), truths) for text in written]
