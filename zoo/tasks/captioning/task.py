@@ -265,13 +265,13 @@ class CaptioningTask(WritingTask):
     ) -> tuple[list[list[Hypothesis]], list[list[Hypothesis]]]:
         """The caption of each image by greedy search, and its sampled ones."""
         limits = torch.full((images,), self.target.maximum_length, device=self.device)
-        self.network.eval()
+        self.eval()
         try:
             greedy, sampled = (
                 self._write(search, memory, limits, weights=False) for search in (Greedy(), objective.sample)
             )
         finally:
-            self.network.train()
+            self.train()
         return greedy, sampled
 
     def _share_done(self) -> float:
