@@ -193,7 +193,7 @@ def test_local_predictive_is_a_gaussian_times_a_softmax(window: int) -> None:
     for mask, size in zip(masks(), (KEYS, 4), strict=True):
         selected = selection(scores, query, mask)
         for t in range(9):
-            predicted = selection.v.weight[0] @ torch.tanh(selection.W.weight @ query[1, t])
+            predicted = selection.v_p.weight[0] @ torch.tanh(selection.W_p.weight @ query[1, t]) / SIZE**0.5
             p = size * float(1 / (1 + torch.exp(-predicted)))
             positions.add(round(p))
             expected = softmax(scores[1, t], [i for i in range(size) if p - window <= i <= p + window])
@@ -205,10 +205,28 @@ def test_local_predictive_is_a_gaussian_times_a_softmax(window: int) -> None:
     assert len(positions) > 2
 
 
+def test_local_predictive_is_not_stuck_at_an_end_where_adam_pulled_it() -> None:
+    size = 256
+    torch.manual_seed(0)
+    selection = LocalPredictive(query_size=size, window=10)
+    optimizer = torch.optim.Adam(selection.parameters(), lr=5e-3)
+    query, scores = torch.randn(8, 1, size), torch.zeros(8, 1, 12)
+    seen = []
+    for wanted in [0] * 40 + [11] * 80:
+        weights = selection(scores, query).weights
+        seen.append(float(weights.argmax(-1).float().mean()))
+        optimizer.zero_grad()
+        (-weights[..., wanted].sum()).backward()
+        optimizer.step()
+    assert 4 < seen[0] < 7, "it begins in the middle"
+    assert seen[40] < 2
+    assert seen[-1] > 10
+
+
 def test_local_predictive_measures_to_the_last_kept_key() -> None:
     """Keys missing before the end leave positions where they are."""
     selection = LocalPredictive(query_size=SIZE, window=50).double()
-    torch.nn.init.zeros_(selection.v.weight)  # p_t = S / 2
+    torch.nn.init.zeros_(selection.v_p.weight)  # p_t = S / 2
     mask = torch.tensor([[[False, True, True, True, False, False]]])
     weights = selection(torch.zeros(1, 1, KEYS).double(), torch.zeros(1, 1, SIZE).double(), mask).weights
     gaussian = torch.exp(-((torch.arange(1, 4) - 2.0) ** 2) / (2 * 25.0**2))
@@ -217,7 +235,7 @@ def test_local_predictive_measures_to_the_last_kept_key() -> None:
 
 def test_local_predictive_keeps_positions_apart_in_half_precision() -> None:
     selection = LocalPredictive(query_size=SIZE, window=1).bfloat16()
-    torch.nn.init.zeros_(selection.v.weight)
+    torch.nn.init.zeros_(selection.v_p.weight)
     weights = selection(torch.zeros(1, 1, 602).bfloat16(), torch.zeros(1, 1, SIZE).bfloat16()).weights
     assert weights[0, 0].nonzero().flatten().tolist() == [300, 301, 302]
 

@@ -255,15 +255,20 @@ class LocalMonotonic(Selection):
 
 
 class LocalPredictive(Selection):
-    """Local, predictive: softmax around `p_t = S sigmoid(vᵀ tanh(W s))` (Luong et al. 2015, eq. 9-10).
+    """Local, predictive: softmax around a predicted position (Luong et al. 2015, eq. 9-10).
 
-    The state predicts the position p_t; S is the number of keys (up to the last kept one), and positions
-    count from 0. A softmax over `[p_t - D, p_t + D]` is multiplied with the Gaussian `exp(-(i - p_t)²/2σ²)`,
-    σ = D/2, and not normalised again, so weights sum to at most 1, and p_t learns through the Gaussian alone.
+    The state predicts `p_t = S sigmoid(v_pᵀ tanh(W_p s) / √Dq)`; S is the number of keys (up to the last kept
+    one), and positions count from 0. A softmax over `[p_t - D, p_t + D]` is multiplied with the Gaussian
+    `exp(-(i - p_t)²/2σ²)`, σ = D/2, and not normalised again, so weights sum to at most 1, and p_t learns
+    through the Gaussian alone.
 
-    Fails: only keys in the window give p_t a gradient, so a start far from the right key learns slowly; the
-    sigmoid saturates at both ends of a sentence; one window cannot read two distant keys. `reverse`: solved
-    with a wide window, less reliably with a narrow one.
+    The paper does not divide by √Dq, which a larger v_p undoes. It makes p_t begin in the middle of a
+    sentence and learn as slowly as the scores: else Adam moves all Dq numbers of v_p at once, and within some
+    steps p_t is stuck at an end, where the sigmoid has no gradient.
+
+    Fails: only keys in the window give p_t a gradient, so a start far from the right key learns slowly; one
+    window cannot read two distant keys. `reverse`: solved with a wide window, less reliably with a narrow
+    one.
 
     Args:
         query_size: Dq.
@@ -281,8 +286,8 @@ class LocalPredictive(Selection):
                 f"LocalPredictive: window={window}, must be at least 1: the Gaussian's σ is half of it"
             )
         self.window = window
-        self.W = Projection(input_size=query_size, output_size=query_size, heads=heads)
-        self.v = Projection(input_size=query_size, output_size=1, heads=heads)
+        self.W_p = Projection(input_size=query_size, output_size=query_size, heads=heads)
+        self.v_p = Projection(input_size=query_size, output_size=1, heads=heads)
 
     def forward(
         self, scores: Tensor, query: Tensor, keep_mask: Tensor | None = None, state: Tensor | None = None
@@ -293,8 +298,8 @@ class LocalPredictive(Selection):
         if keep_mask is not None and size:
             size = torch.where(keep_mask, positions + 1, 0).amax(-1, keepdim=True)
         # In float32 at least: bfloat16 has no number between 128 and 129.
-        share = self.v(self.W(query).tanh()).to(at_least_float32(scores)).sigmoid()
-        distance = positions - size * share
+        logit = self.v_p(self.W_p(query).tanh()).to(at_least_float32(scores)) / math.sqrt(self.query_size)
+        distance = positions - size * logit.sigmoid()
         inside = _keep_window(distance.detach(), self.window, keep_mask)
         gaussian = torch.exp(-2 * (distance / self.window).square())
         weights = kept(scores, inside).softmax(-1, at_least_float32(scores)) * gaussian
