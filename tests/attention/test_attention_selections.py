@@ -212,7 +212,7 @@ def test_local_predictive_is_not_stuck_at_an_end_where_adam_pulled_it() -> None:
     optimizer = torch.optim.Adam(selection.parameters(), lr=5e-3)
     query, scores = torch.randn(8, 1, size), torch.zeros(8, 1, 12)
     seen = []
-    for wanted in [0] * 40 + [11] * 80:
+    for wanted in [0] * 40 + [8] * 80:
         weights = selection(scores, query).weights
         seen.append(float(weights.argmax(-1).float().mean()))
         optimizer.zero_grad()
@@ -220,7 +220,7 @@ def test_local_predictive_is_not_stuck_at_an_end_where_adam_pulled_it() -> None:
         optimizer.step()
     assert 4 < seen[0] < 7, "it begins in the middle"
     assert seen[40] < 2
-    assert seen[-1] > 10
+    assert 7 < seen[-1] < 9
 
 
 def test_local_predictive_measures_to_the_last_kept_key() -> None:
