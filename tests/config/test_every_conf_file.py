@@ -64,7 +64,7 @@ NEEDS |= {f"data/{name}": ["model=ntm"] for name in BITS}
 NEEDS |= {f"model/controller/{name}": ["model=ntm"] for name in ("feed_forward", "lstm")}
 NEEDS["task/memory"] = ["model=ntm"]
 CAPTIONS = ["model=show_attend_tell"]
-NEEDS["task/captioning"] = CAPTIONS
+NEEDS |= dict.fromkeys(("task/captioning", "task/objective/cider_d"), CAPTIONS)
 NEEDS |= {
     f"model/{part}/{name}": CAPTIONS
     for part, names in {
