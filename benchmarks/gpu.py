@@ -6,8 +6,9 @@
 
 The file is written anew after every measurement, so an interrupted run keeps its results. The parts, most
 important first: `tests` (those with the marker gpu), `base` (Transformer base on 64 x 512 tokens: model FLOPs
-utilisation), `models` (speed, memory and loss of every model in every precision), `search` (beam 5),
-`reading` (fused attention beside plain products), `windows` (self-attention of up to 65,536 positions) and
+utilisation), `models` (speed, memory and loss of the large models in every precision), `search` (beam 5),
+`reading` (fused attention beside plain products), `windows` (self-attention of up to 65,536 positions),
+`others` (as `models`, of text classifiers, matching, language models and the Neural Turing Machine) and
 `peers` (Hugging Face's Marian). `gpu_wheels.txt` lists what a bare machine needs, and how to install it.
 """
 

@@ -1,10 +1,12 @@
 """The recipes' own networks and losses, on batches that are made on the spot."""
 
 from collections.abc import Callable, Sequence
+from itertools import chain, islice, repeat
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from lightning.fabric.utilities import move_data_to_device
 from torch import Tensor, nn
 
 from data.text.vocabulary import Words
@@ -180,3 +182,31 @@ def glimpses(setting: Setting, *, compiled: bool) -> Model:
         for number in range(BATCHES)
     ]
     return built(setting, ["experiment=ram_translated_8"], spec, batches, "images", compiled=compiled)
+
+
+WITH_BUILT_IN_DATA = {
+    "lstm attention": ("model=lstm_attention", "data=needle"),
+    "hierarchical": ("model=hierarchical", "data=needle_documents"),
+    "convolutional text": ("model=convolutional_text", "data=needle"),
+    "abcnn3": ("model=abcnn3", "data=counterparts"),
+    "attentive matching": ("model=attentive_matching", "data=counterparts"),
+    "gpt": ("experiment=stdlib_gpt",),
+    "bert": ("model=bert", "data=stdlib_masked"),
+    "lstm language model": ("model=lstm_language_model", "data=stdlib"),
+    "lstmn": ("model=lstmn", "data=stdlib", "data.maximum_length=64"),
+    "neural turing machine": ("experiment=copy_ntm", "data.batch_size=16"),
+}
+"""The other networks of the zoo, with the sizes of their recipes or their own."""
+
+
+def with_built_in_data(setting: Setting, line: Sequence[str], *, compiled: bool) -> Model:
+    """A network on the first batches of data that the zoo makes itself."""
+    resolvers.register()
+    (job,) = compose_jobs(CONF, line, False)
+    data = instantiate(job.config["data"], "data")
+    data.prepare_data()
+    data.setup()
+    epochs = chain.from_iterable(repeat(data.train_dataloader()))
+    batches = [move_data_to_device(batch, setting.device) for batch in islice(epochs, BATCHES)]
+    item = next(iter(batches[0].throughput_counts))
+    return built(setting, line, data.spec, batches, item, compiled=compiled)

@@ -14,7 +14,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from on_gpu.models import Model, captioner, glimpses, luong, sentences, transformer_base, vocabulary
+from on_gpu.models import (
+    WITH_BUILT_IN_DATA,
+    Model,
+    captioner,
+    glimpses,
+    luong,
+    sentences,
+    transformer_base,
+    vocabulary,
+    with_built_in_data,
+)
 from on_gpu.setting import Setting
 from zoo.attention import MultiHeadAttention, SelfAttention, padding_mask
 from zoo.decoding import Beam
@@ -126,7 +136,7 @@ def training_flops(length: int, *, size: int, hidden: int, words: int, encoder: 
 
 
 def models(setting: Setting) -> Measurements:
-    """Every model: speed, memory and what it has learned after 200 steps, in each way to compute."""
+    """The four large models: speed, memory and what they have learned after 200 steps, in each way."""
     count = setting.size(64, 4)
     makers: dict[str, Callable[..., Model]] = {
         "transformer base": partial(transformer_base, setting, count, setting.size(128, 8)),
@@ -140,6 +150,14 @@ def models(setting: Setting) -> Measurements:
                 f"{name}, {precision}{', compiled' if compiled else ''}",
                 partial(_trained, setting, partial(make, compiled=compiled), precision, compiled=compiled),
             )
+
+
+def others(setting: Setting) -> Measurements:
+    """The same of text classifiers, matching, language models and the Neural Turing Machine, not compiled."""
+    for precision in ("bf16-mixed", "32-true"):
+        for name, line in WITH_BUILT_IN_DATA.items():
+            make = partial(with_built_in_data, setting, line, compiled=False)
+            yield f"{name}, {precision}", partial(_trained, setting, make, precision, compiled=False)
 
 
 def _trained(setting: Setting, make: Callable[[], Model], precision: str, *, compiled: bool) -> Figures:
@@ -386,5 +404,6 @@ PARTS: dict[str, Part] = {
     "search": search,
     "reading": reading,
     "windows": windows,
+    "others": others,
     "peers": peers,
 }

@@ -162,8 +162,6 @@ def test_others_are_computed_step_by_step(monkeypatch: pytest.MonkeyPatch) -> No
     build(partial(OwnController, hidden_size=6, layers=1))(inputs)
     with torch.no_grad():
         build(lstm)(inputs)
-    with torch.autocast("cpu", torch.bfloat16):
-        build(lstm)(inputs)
     watched = build(lstm)
     watched.attention.selection.register_forward_hook(lambda *_: None)
     watched(inputs)
@@ -172,3 +170,17 @@ def test_others_are_computed_step_by_step(monkeypatch: pytest.MonkeyPatch) -> No
     own(inputs)
     torch.func.functional_call(own, dict(own.named_parameters()), inputs)
     torch.vmap(lambda rows: build(lstm)(rows).logits, randomness="same")(inputs[None])
+
+
+@pytest.mark.parametrize("selection", [ContentAndLocation, Soft], ids=["at once", "step by step"])
+def test_under_mixed_precision_the_steps_are_float32(selection: Any) -> None:
+    network, inputs = build(CONTROLLERS["lstm"], selection=selection), randn(2, 5, CHANNELS).float()
+    logits, *whole = found(network, inputs)
+    with torch.autocast("cpu", torch.bfloat16):
+        answer = network(inputs)
+    answer.logits.float().square().sum().backward()  # outside, as in a training
+    assert answer.logits.dtype is torch.bfloat16
+    torch.testing.assert_close(answer.logits.float(), logits, rtol=0.05, atol=0.1)
+    for one, other in zip(answer.trace[:2], whole, strict=False):
+        torch.testing.assert_close(one, other)
+    assert all(weight.grad is not None and weight.grad.isfinite().all() for weight in network.parameters())

@@ -23,6 +23,7 @@ from zoo.kernels import Linear, RepeatedLinear
 from zoo.kernels.controller_layers import ControllerLayer
 from zoo.kernels.memory_heads import SHORTEST, cosine, lstm_cell, written
 from zoo.kernels.memory_machine import Heads, machine_runs, run_machine
+from zoo.kernels.precision import without_autocast
 from zoo.kernels.unchanged import unchanged
 from zoo.networks.checks import check_sizes
 from zoo.networks.seq2seq import AttentionParts
@@ -180,9 +181,16 @@ class NeuralTuringMachine(nn.Module):
             self.first_weights = nn.Parameter(logits)
 
     def forward(self, inputs: Tensor) -> Answer:
-        """Reads `inputs (B, T, C)` step by step; the answer to a step depends on no later one."""
-        if (found := self._at_once(inputs)) is not None:
-            return self._answer(*found)
+        """Reads `inputs (B, T, C)` step by step; the answer to a step depends on no later one.
+
+        Under mixed precision the steps are float32: sharp addresses need it, and products are small.
+        """
+        with without_autocast(inputs.device.type):
+            found = self._at_once(inputs) or self._step_by_step(inputs)
+        return self._answer(*found)
+
+    def _step_by_step(self, inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """Outputs and reads of all steps `(B, T, D + R M)`, and the weights `(B, T, H, N)`."""
         batch = len(inputs)
         memory = inputs.new_full((batch, self.locations, self.width), self.first_memory)
         last = self._first_focus(memory)
@@ -201,14 +209,13 @@ class NeuralTuringMachine(nn.Module):
             readings.append(reads)
             trace.append(weights)
         states = torch.cat([torch.stack(outputs, 1), torch.stack(readings, 1)], -1)
-        return self._answer(states, torch.stack(trace, 1))
+        return states, torch.stack(trace, 1)
 
     def _answer(self, states: Tensor, weights: Tensor) -> Answer:
-        """From outputs and reads `(B, T, D + R M)` and the weights `(B, T, H, N)`."""
         return Answer(self.output(states), Trace(*weights.split([self.read_heads, self.write_heads], 2)))
 
     def _at_once(self, inputs: Tensor) -> tuple[Tensor, Tensor] | None:
-        """What the steps of `forward` find, in less time; None where some part is not the paper's."""
+        """What `_step_by_step` finds, in less time; None where some part is not the paper's."""
         attention, controller, width = self.attention, self.controller, self.width
         score, selection = attention.score, attention.selection
         if not (
