@@ -2,6 +2,7 @@
 
 import statistics
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any
 
 _RATE = "_per_second"
@@ -21,10 +22,10 @@ def speed_tables(figures: Mapping[str, Any], file: str) -> str:
     """
     named = {name: value for name, value in figures.items() if name != "machine"}
     if all("ratio" in value for value in named.values()):
-        lines, sides = _rows(named), list(named.values())
+        lines, groups = _rows(named), {"": list(named.values())}
     else:
-        lines, sides = _pairs(named), [side for group in named.values() for side in group.values()]
-    return "\n".join(["", *lines, "", _conditions(figures.get("machine"), sides, file), "", ""])
+        lines, groups = _pairs(named), {name: list(sides.values()) for name, sides in named.items()}
+    return "\n".join(["", *lines, "", _conditions(figures.get("machine"), groups, file), "", ""])
 
 
 def _rows(sides: Mapping[str, Any]) -> list[str]:
@@ -79,17 +80,31 @@ def _memory(side: Mapping[str, Any]) -> str:
     return f"{max(peaks) / 1024:.1f} GiB" if peaks else ""
 
 
-def _conditions(machine: Mapping[str, Any] | None, sides: list[Any], file: str) -> str:
+def _conditions(machine: Mapping[str, Any] | None, groups: Mapping[str, list[Any]], file: str) -> str:
     """Machine and rounds, and where the figures lie."""
-    rounds = {len(side["ratio"]) for side in sides}
-    quiet = [len(side.get("counted_rounds", side["ratio"])) for side in sides]
-    told = [f"{max(rounds)} round{'s' if max(rounds) > 1 else ''}"]
-    if min(quiet) < max(rounds):
+    sides = list(chain.from_iterable(groups.values()))
+    rounds = max(len(side["ratio"]) for side in sides)
+    busy = {name: _busiest(group) for name, group in groups.items()}
+    restless = [name.replace("_", " ") for name, cores in busy.items() if min(cores, default=0.0) > _QUIET]
+    quiet = [
+        len(group[0].get("counted_rounds", group[0]["ratio"]))
+        for name, group in groups.items()
+        if name.replace("_", " ") not in restless
+    ]
+    told = [f"{rounds} round{'s' if rounds > 1 else ''}"]
+    if min(quiet, default=rounds) < rounds:
         told[0] += f", of which at least {min(quiet)} had a quiet machine and count"
-    busy = (max(counted(side, "other_cores")) for side in sides if "other_cores" in side)
-    if (others := max(busy, default=0.0)) > _QUIET:
+    if any(restless):
+        told.append(f"no round of {', '.join(restless)} had a quiet machine, and all count")
+    if (others := max(chain.from_iterable(busy.values()), default=0.0)) > _QUIET:
         told.append(f"other processes used up to {others:.1f} cores")
     if machine:
         threads = machine["threads"]
         told.insert(0, f"{machine['processor']}, {threads} thread{'s' if threads > 1 else ''}")
     return f"{'; '.join(told)} (`{file}`)."
+
+
+def _busiest(sides: list[Any]) -> list[float]:
+    """The most cores that other processes used beside any side, in each counted round; empty if unknown."""
+    known = [counted(side, "other_cores") for side in sides if "other_cores" in side]
+    return [max(cores) for cores in zip(*known, strict=True)]
