@@ -12,9 +12,10 @@ import torch
 from quiet import quiet_trainer
 from test_captioning_task import Sides, batch, make_task
 
-from zoo.attention import Hard, Soft
+from zoo.attention import Hard, MovingAverageBaseline, Soft
 from zoo.core.text import TextCodec
 from zoo.decoding import Hypothesis
+from zoo.kernels.noise import keyed
 from zoo.metrics import caption_scores
 from zoo.tasks.captioning import CaptioningTask, SelfCritical
 
@@ -54,8 +55,11 @@ def test_the_gradient_is_that_of_the_paper(
     codec, texts = TextCodec(task.target), ["red", "green left", "blue right", "green right"]
     ids = codec.encode(texts)
     greedy = [[Hypothesis(ids[0], 0.0, 0.0, True)]] * len(images)
+    ends = [True, True, False, True]  # the limit cut off the third
+    ids[2] = ids[2][:-1]
     sampled = [
-        [Hypothesis(ids[(image + one) % 4], 0.0, 0.0, True) for one in (1, 2)] for image in range(len(images))
+        [Hypothesis(ids[number], 0.0, 0.0, ends[number]) for number in ((image + 1) % 4, (image + 2) % 4)]
+        for image in range(len(images))
     ]
     monkeypatch.setattr(task, "_own_captions", lambda *_: (greedy, sampled))
 
@@ -64,11 +68,13 @@ def test_the_gradient_is_that_of_the_paper(
         one = task.network.encode(task.network.annotate(images[image : image + 1]))
         base = task.objective.rewards([texts[0]], [True], refs)[0]
         for number in ((image + 1) % 4, (image + 2) % 4):
-            gain = task.objective.rewards([texts[number]], [True], refs)[0] - base
+            gain = task.objective.rewards([texts[number]], [ends[number]], refs)[0] - base
             state, token = task.network.init_state(one), task.target.bos
             for word in ids[number]:
                 step = task.network.step(torch.tensor([[token]]), state, one)
-                total = total - gain * step.log_probs[0, 0, word]
+                log_probs = step.log_probs[0, 0].clone()
+                log_probs[[task.target.pad, task.target.bos, task.target.unk]] = -torch.inf
+                total = total - gain * log_probs.log_softmax(-1)[word]
                 state, token, words = step.state, word, words + 1
     parameters = list(task.network.parameters())
     expected = torch.autograd.grad(total / words, parameters)
@@ -80,12 +86,43 @@ def test_the_gradient_is_that_of_the_paper(
     )
 
 
+@pytest.mark.parametrize("selection", [Soft, Hard])
+def test_captions_that_are_worth_the_greedy_one_teach_nothing(
+    monkeypatch: pytest.MonkeyPatch, selection: Any
+) -> None:
+    reinforce = {"baseline": MovingAverageBaseline, "entropy_weight": 0.0, "discount": 1.0}
+    task = critical(selection, doubly_stochastic=0.0, reinforce=reinforce)
+    assert task.objective is not None
+    task.loss_of(batch())[0].backward()  # type: ignore[no-untyped-call]
+    assert any(weight.grad is not None and weight.grad.any() for weight in task.network.parameters())
+    task.zero_grad()
+    monkeypatch.setattr(task.objective, "rewards", lambda captions, *_: [0.7] * len(captions))
+    task.loss_of(batch())[0].backward()  # type: ignore[no-untyped-call]
+    assert not any(weight.grad is not None and weight.grad.any() for weight in task.network.parameters())
+
+
+def test_words_come_from_the_probabilities_that_have_a_gradient() -> None:
+    """Without dropout: the same items have the same loss, and only cross-entropy has dropout again."""
+    task, given = critical(doubly_stochastic=0.0), batch()
+    dropout = task.network.decoder.dropout  # type: ignore[attr-defined]
+    dropout.p = 0.9
+    one, other = (float(task.training_step(given, 0)) for _ in range(2))
+    assert one == other != 0
+    assert dropout.training
+    assert float(task.training_step(given._replace(index=given.index + 100), 0)) != one, "other samples"
+
+
 def test_samples_have_the_probabilities_of_the_model() -> None:
-    task, given = critical(samples=2000), batch(2)
+    task, given = critical(samples=100), batch(2)
     assert given.images is not None
     assert task.objective is not None
+    images = given.images[[0, 1]].repeat(20, 1, 1, 1)
+    memory = task.network.encode(task.network.annotate(images))
+    with keyed(torch.arange(40)):
+        _, found = task._own_captions(task.objective, memory, 40)
+    assert [one.ids for one in found[0]] != [one.ids for one in found[2]], "equal images share no numbers"
+    sampled = [[one for several in found[image::2] for one in several] for image in range(2)]
     memory = task.network.encode(task.network.annotate(given.images))
-    _, sampled = task._own_captions(task.objective, memory, 2)
     with torch.no_grad():
         first = task.network.step(
             torch.full((2, 1), task.target.bos), task.network.init_state(memory), memory
@@ -96,7 +133,6 @@ def test_samples_have_the_probabilities_of_the_model() -> None:
         drawn = Counter(one.ids[0] for one in several)
         for token, probability in enumerate(probabilities.tolist()):
             assert abs(drawn[token] / 2000 - probability) < 5 * math.sqrt(probability / 2000) + 1e-9
-    assert [one.ids for one in sampled[0]] != [one.ids for one in sampled[1]], "images share no numbers"
 
 
 @pytest.mark.parametrize("selection", [Soft, partial(Hard), None], ids=["soft", "hard", "none"])
@@ -123,10 +159,13 @@ def test_it_begins_after_its_share_of_the_training(tmp_path: Path, monkeypatch: 
         lambda given: (found := loss_of(given), seen.append("sampled_cider_d" in found[1]))[0],
     )
     data = Sides()
-    monkeypatch.setattr(data, "references", lambda split: batch().references, raising=False)
+    asked: list[str] = []
+    references = lambda split: asked.append(split) or batch().references  # noqa: E731
+    monkeypatch.setattr(data, "references", references, raising=False)
     trainer = quiet_trainer(tmp_path, max_steps=6, limit_val_batches=0)
     trainer.fit(task, datamodule=data)
     assert seen == [False] * 3 + [True] * 3
+    assert asked == ["train"]
 
 
 def test_limits_in_time_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,17 +11,47 @@ from zoo.metrics.caption_tokens import MAX_ORDER, caption_tokens, ngram_counts
 SIGMA = 6.0
 
 
-class CiderReferences:
+class NgramWeights:
+    """How much each n-gram of a caption weighs, by how many images have it.
+
+    Vedantam et al. 2015, "CIDEr: Consensus-based Image Description Evaluation": an n-gram g of a caption
+    weighs tf(g) (log N - log df(g)), with df the number of the N images that have g in any reference. As
+    COCO's tools have it, tf is the plain count.
+
+    Args:
+        references: for each image all its raw captions.
+    """
+
+    def __init__(self, references: Iterable[Sequence[str]]) -> None:
+        self._images: Counter[str] = Counter()
+        count = 0
+        for alternatives in references:
+            self._images.update({ngram for text in alternatives for one in _counts(text) for ngram in one})
+            count += 1
+        self._log_images = math.log(count) if count else 0.0
+
+    def weigh(self, text: str) -> "Weighed":
+        """A caption as vectors."""
+        counts = _counts(text)
+        weights = [
+            {
+                ngram: times * (self._log_images - math.log(self._images.get(ngram, 1)))
+                for ngram, times in of_order.items()
+            }
+            for of_order in counts
+        ]
+        norms = [math.sqrt(sum(weight * weight for weight in of_order.values())) for of_order in weights]
+        return Weighed(weights, norms, counts[0].total())
+
+
+class CiderReferences(NgramWeights):
     """The references of a split, weighed once, against which any captions of its images are scored.
 
-    Vedantam et al. 2015, "CIDEr: Consensus-based Image Description Evaluation", CIDEr-D: an n-gram g of a
-    caption weighs tf(g) (log N - log df(g)), with df the number of the N images that have g in any reference.
-    For n = 1 to 4, with weights h of the hypothesis and r of a reference,
+    CIDEr-D of Vedantam et al. 2015: for n = 1 to 4, with weights h of the hypothesis and r of a reference,
 
         CIDEr-D_n = 10 exp(-(l_h - l_r)^2 / (2 sigma^2)) sum_g min(h_g, r_g) r_g / (|h| |r|),   sigma = 6,
 
-    which is averaged over the references of an image, and then over n. As COCO's tools have it, tf is the
-    plain count; l is the number of tokens.
+    which is averaged over the references of an image, and then over n; l is the number of tokens.
 
     Attributes:
         weighed: for each image its references as vectors.
@@ -31,12 +61,8 @@ class CiderReferences:
     """
 
     def __init__(self, references: Sequence[Sequence[str]]) -> None:
-        counted = [list(map(_counts, alternatives)) for alternatives in references]
-        self._images: Counter[str] = Counter()
-        for alternatives in counted:
-            self._images.update({ngram for counts in alternatives for count in counts for ngram in count})
-        self._log_images = math.log(len(references)) if references else 0.0
-        self.weighed = [[self._weigh(counts) for counts in alternatives] for alternatives in counted]
+        super().__init__(references)
+        self.weighed = [list(map(self.weigh, alternatives)) for alternatives in references]
 
     def scores(self, predictions: Iterable[str]) -> list[float]:
         """The score of a caption of each image, 0 to 10.
@@ -49,21 +75,6 @@ class CiderReferences:
             score(weigh(text), alternatives)
             for text, alternatives in zip(predictions, self.weighed, strict=True)
         ]
-
-    def weigh(self, text: str) -> "Weighed":
-        """A caption as vectors."""
-        return self._weigh(_counts(text))
-
-    def _weigh(self, counts: Sequence[Counter[str]]) -> "Weighed":
-        weights = [
-            {
-                ngram: times * (self._log_images - math.log(self._images.get(ngram, 1)))
-                for ngram, times in of_order.items()
-            }
-            for of_order in counts
-        ]
-        norms = [math.sqrt(sum(weight * weight for weight in of_order.values())) for of_order in weights]
-        return Weighed(weights, norms, counts[0].total())
 
 
 class Weighed(NamedTuple):

@@ -107,6 +107,7 @@ class WritingTask(Task, abstract=True):
             check_reinforce(reinforce)
         self.network = network  # type: ignore[assignment]
         self.target, self.target_codec = target, TextCodec(target)
+        self._unwritten = (target.pad, target.bos, target.unk)
         self.decoding, self.label_smoothing = decoding, label_smoothing
         self.reinforce: Reinforce | None = None
         samples = any(isinstance(part, Selection) and part.samples for part in network.modules())
@@ -142,9 +143,11 @@ class WritingTask(Task, abstract=True):
             label_smoothing=label_smoothing,
         )
 
-    def _log_likelihood(self, features: Tensor, labels: Padded) -> Tensor:
-        """The log-likelihood of each token, `(B, T)`; of padding 0."""
+    def _log_likelihood(self, features: Tensor, labels: Padded, forbidden: Sequence[int] = ()) -> Tensor:
+        """The log-likelihood of each token, `(B, T)`; of padding 0. Forbidden tokens have no probability."""
         logits = self.network.logits(features).float()
+        if forbidden:
+            logits = logits.index_fill(-1, torch.tensor(forbidden, device=logits.device), -torch.inf)
         # Rows of a matrix: over another axis than the last torch takes three times as long.
         nll = F.cross_entropy(
             logits.flatten(0, 1), labels.ids.flatten(), ignore_index=self.target.pad, reduction="none"
@@ -203,7 +206,6 @@ class WritingTask(Task, abstract=True):
             weights: False drops attention weights at once.
             write_unknown: whether `<unk>` may be written.
         """
-        special = (self.target.pad, self.target.bos)
 
         def step(tokens: Tensor, state: Any, memory: tuple[Any, Tensor]) -> Step:
             remembered, items = memory
@@ -217,7 +219,7 @@ class WritingTask(Task, abstract=True):
             (memory, torch.arange(len(limits), device=limits.device)),
             bos=self.target.bos,
             eos=self.target.eos,
-            forbidden=special if write_unknown else (*special, self.target.unk),
+            forbidden=self._unwritten[: 2 if write_unknown else 3],
             maximum_length=limits,
         )
 

@@ -4,16 +4,18 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from zoo.decoding import Hypothesis
+from zoo.decoding import Hypothesis, Step, StepFn
 from zoo.decoding.sample import draw
 from zoo.decoding.unroll import unroll
-from zoo.metrics.cider import CiderReferences, score
+from zoo.kernels.noise import of_items, uniform
+from zoo.metrics.cider import NgramWeights, score
 
 END = "eos"
 """The end of a caption as a word."""
+MOST = 100
+"""Samples of an image: each holds the scores of the whole vocabulary for each of its words."""
 
 
 class SelfCritical:
@@ -37,24 +39,38 @@ class SelfCritical:
     """
 
     def __init__(self, *, samples: int = 5, after: float = 0.8) -> None:
-        if samples < 1:
-            raise ValueError(f"samples must be at least 1, got {samples}")
+        if not 1 <= samples <= MOST:
+            raise ValueError(f"samples must be from 1 to {MOST}, got {samples}")
         if not 0 <= after < 1:
             raise ValueError(f"after must be at least 0 and below 1, got {after}")
         self.samples, self.after = samples, after
 
     def weigh_by(self, references: Sequence[Sequence[str]]) -> None:
         """Takes the document frequencies of n-grams from the captions to train on, all of each image."""
-        ended = [[f"{text} {END}" for text in alternatives] for alternatives in references]
-        self._weigh = lru_cache(maxsize=2**17)(CiderReferences(ended).weigh)  # references come back
+        weights = NgramWeights([f"{text} {END}" for text in alternatives] for alternatives in references)
+        self._weigh = lru_cache(maxsize=2**15)(weights.weigh)  # references come back
 
-    def sample(self, *start: Any, **tokens: Any) -> list[list[Hypothesis]]:
-        """Independent samples of each image; see `zoo.decoding.Search`."""
+    def sample(self, step: StepFn, state: Any, memory: Any, **tokens: Any) -> list[list[Hypothesis]]:
+        """Independent samples of each item; see `zoo.decoding.Search`.
+
+        Args:
+            step: see there.
+            state: see there.
+            memory: of all items, and their rows among those of `zoo.kernels.noise.keyed`.
+            tokens: see there.
+        """
+        drawn: Tensor
+
+        def drawing(words: Tensor, state: Any, memory: Any) -> Step:
+            nonlocal drawn
+            with of_items(memory[1]):
+                drawn = uniform(words.shape, words.device)
+            return step(words, state, memory)
 
         def choose(log_probs: Tensor) -> Tensor:
-            return draw(log_probs.exp(), torch.rand(log_probs.shape[:-1], device=log_probs.device))
+            return draw(log_probs.exp(), drawn)
 
-        return unroll(choose, *start, width=self.samples, **tokens)
+        return unroll(choose, drawing, state, memory, width=self.samples, **tokens)
 
     def rewards(
         self, captions: Sequence[str], ended: Sequence[bool], references: Sequence[str]

@@ -1,6 +1,7 @@
 """Captioning: the network looks at an image and writes what it shows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from itertools import chain
 from typing import Any, ClassVar, Protocol, cast
 
@@ -11,7 +12,7 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from torchmetrics import MeanMetric
 
-from zoo.attention import doubly_stochastic_penalty
+from zoo.attention import Selection, doubly_stochastic_penalty
 from zoo.core.batch import Padded, TrueCaptions, decoder_pair
 from zoo.core.spec import DataSpec
 from zoo.decoding import Greedy, Hypothesis
@@ -205,6 +206,7 @@ class CaptioningTask(WritingTask):
         if not doubly_stochastic >= 0:
             raise ValueError(f"doubly_stochastic must be at least 0, got {doubly_stochastic}")
         self.spec, self.doubly_stochastic, self.objective = spec, doubly_stochastic, objective
+        self._critical = False
 
     def on_fit_start(self) -> None:
         """Loads the encoder's published weights before a training, unless a checkpoint had them."""
@@ -216,8 +218,11 @@ class CaptioningTask(WritingTask):
 
     def loss_of(self, batch: CaptionBatch) -> tuple[Tensor, dict[str, Tensor]]:
         """See `Task`: cross-entropy, the penalty, and REINFORCE where readings are sampled."""
-        if self.objective is not None and self._share_done() >= self.objective.after:
-            return self._self_critical_loss(self.objective, batch)
+        if self.objective is not None:
+            if self._stepped:  # not anew for each part of a batch
+                self._critical = self._share_done() >= self.objective.after
+            if self._critical:
+                return self._self_critical_loss(self.objective, batch)
         memory, image_of = self._encoded(batch), batch.image_of
         if image_of is not None:
             memory = map_tensors(lambda of_images: of_images[image_of], memory)
@@ -234,7 +239,12 @@ class CaptioningTask(WritingTask):
         """
         shown = torch.arange(len(batch.index)) if batch.image_of is None else _first_rows(batch.image_of)
         rows = torch.arange(len(shown), device=self.device).repeat_interleave(objective.samples)
-        with keyed(batch.index[shown], self._seed, self.current_epoch):  # an item is an image now
+        # An item is an image now. With dropout the words would come from other probabilities than those that
+        # have a gradient, whose mean would no longer be that of the reward.
+        with (
+            keyed(batch.index[shown], self._seed, self.current_epoch),
+            _evaluating(self.network, nn.Dropout),
+        ):
             memory = self._encoded(batch)
             greedy, sampled = self._own_captions(objective, memory, len(shown))
             rewards = [
@@ -250,7 +260,7 @@ class CaptioningTask(WritingTask):
             written = [[self.target.bos, *one.ids] for several in sampled for one in several]
             inputs, labels = decoder_pair(move_data_to_device(self.target_codec.pad(written), self.device))
             decoded = self.network.decode(map_tensors(lambda of_images: of_images[rows], memory), inputs)
-            log_likelihood = self._log_likelihood(decoded.features, labels).sum(1)
+            log_likelihood = self._log_likelihood(decoded.features, labels, self._unwritten).sum(1)
             loss = per_token(-(advantage * log_likelihood).mean(), labels)
             terms = {"sampled_cider_d": reward[:, 1:].mean(), "greedy_cider_d": reward[:, 0].mean()}
             if self.reinforce is not None:
@@ -263,16 +273,11 @@ class CaptioningTask(WritingTask):
     def _own_captions(
         self, objective: SelfCritical, memory: Any, images: int
     ) -> tuple[list[list[Hypothesis]], list[list[Hypothesis]]]:
-        """The caption of each image by greedy search, and its sampled ones."""
+        """The caption of each image by greedy search, as at a test, and its sampled ones."""
         limits = torch.full((images,), self.target.maximum_length, device=self.device)
-        self.eval()
-        try:
-            greedy, sampled = (
-                self._write(search, memory, limits, weights=False) for search in (Greedy(), objective.sample)
-            )
-        finally:
-            self.train()
-        return greedy, sampled
+        with _evaluating(self.network, Selection):
+            greedy = self._write(Greedy(), memory, limits, weights=False)
+        return greedy, self._write(objective.sample, memory, limits, weights=False)
 
     def _share_done(self) -> float:
         """The share of the training that is over, in steps or, where that is limited, in time."""
@@ -382,6 +387,19 @@ class CaptioningTask(WritingTask):
         inputs: Padded = move_data_to_device(self.target_codec.pad([read]), self.device)
         with keyed(torch.zeros(1, dtype=torch.int64, device=grid.device)):
             return self._candidates(self.network.decode(self.network.encode(grid), inputs), caption.ids)
+
+
+@contextmanager
+def _evaluating(network: Any, kind: type[nn.Module]) -> Iterator[None]:
+    """A context in which the parts of a kind, in training before, are as in evaluation."""
+    parts = [part for part in network.modules() if isinstance(part, kind)]
+    for part in parts:
+        part.eval()
+    try:
+        yield
+    finally:
+        for part in parts:
+            part.train()
 
 
 def _first_rows(image_of: Tensor) -> Tensor:
