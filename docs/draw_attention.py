@@ -84,7 +84,8 @@ def draw_score(name: str, score: Score) -> None:
         scores = score(QUERIES, score.project_keys(plane)).unflatten(-1, (81, 81)).mT
     figure, axes = new_figure(2)
     for axis, query, field in zip(axes, QUERIES, scores, strict=True):
-        axis.imshow(field - field.max(), vmin=-6, vmax=0, cmap="Blues", origin="lower", extent=(-2, 2, -2, 2))
+        field = (field - field.max()).numpy()
+        axis.imshow(field, vmin=-6, vmax=0, cmap="Blues", origin="lower", extent=(-2, 2, -2, 2))
         axis.annotate(
             "", query.tolist(), (0, 0), arrowprops={"arrowstyle": "-|>", "color": "crimson", "lw": 2}
         )
@@ -105,7 +106,7 @@ def draw_location() -> None:
             (torch.randn(8, 2), "darkorange", 0.2),
         ):
             weights = score(query[None], score.project_keys(keys)).softmax(-1)[0]
-            axis.bar(torch.arange(8) + shift, weights.detach(), width=0.4, color=colour)
+            axis.bar((torch.arange(8) + shift).numpy(), weights.detach().numpy(), width=0.4, color=colour)
         axis.set(ylim=(0, 1), xlabel="position")
         axis.tick_params(labelsize=7)
     figure.suptitle("two queries, each with two sets of keys", fontsize=9)
@@ -124,7 +125,7 @@ def example_scores() -> Tensor:
 
 def show(axis: Axes, weights: Tensor, title: str) -> None:
     """A map of steps and keys."""
-    axis.imshow(weights.detach(), vmin=0, vmax=1, cmap="Blues", aspect="auto")
+    axis.imshow(weights.detach().numpy(), vmin=0, vmax=1, cmap="Blues", aspect="auto")
     axis.set_title(title, fontsize=9)
     axis.set_xlabel("key", fontsize=8)
     axis.set_ylabel("step", fontsize=8)
@@ -141,7 +142,7 @@ def draw_selections() -> None:
             weights = kind(query_size=1, temperature=temperature)(scores, none).weights[0]
             show(axis, weights, f"temperature {temperature:g}")
             if kind is not Soft:
-                axis.plot(*(weights > 0).nonzero().T.flip(0), ".", color="crimson", markersize=2)
+                axis.plot(*(weights > 0).nonzero().T.flip(0).numpy(), ".", color="crimson", markersize=2)
         save(figure, kind.__name__.lower())
 
     figure, axes = new_figure(2)
@@ -165,7 +166,7 @@ def draw_selections() -> None:
         weights = GumbelHard(query_size=1, temperature=temperature)(asked, none).weights
         reached = torch.autograd.grad((weights * torch.arange(KEYS)).sum(), asked)[0].abs()[0]
         show(axis, reached / reached.max(), f"|gradient|, temperature {temperature:g}")
-        axis.plot(weights[0].detach().argmax(-1), range(STEPS), "x", color="crimson", markersize=5)
+        axis.plot(weights[0].detach().argmax(-1).numpy(), range(STEPS), "x", color="crimson", markersize=5)
     save(figure, "gumbel_hard")
 
     figure, axes = new_figure(3)
@@ -177,11 +178,11 @@ def draw_selections() -> None:
     query = torch.linspace(-1.5, 1.5, STEPS)[None, :, None]
     for axis, window in zip(axes, (1, 3, 10), strict=True):
         selection = LocalPredictive(query_size=1, window=window)
-        torch.nn.init.ones_(selection.W.weight)
-        torch.nn.init.constant_(selection.v.weight, 3)
+        torch.nn.init.ones_(selection.W_p.weight)
+        torch.nn.init.constant_(selection.v_p.weight, 3)
         show(axis, selection(scores, query).weights[0], f"window {window}")
-        centre = KEYS * selection.v(selection.W(query).tanh()).sigmoid()[0, :, 0]
-        axis.plot(centre.detach(), range(STEPS), color="crimson", linewidth=1)
+        centre = KEYS * selection.v_p(selection.W_p(query).tanh()).sigmoid()[0, :, 0]
+        axis.plot(centre.detach().numpy(), range(STEPS), color="crimson", linewidth=1)
         axis.set_xlim(-0.5, KEYS - 0.5)
     save(figure, "local_predictive")
 
@@ -255,12 +256,12 @@ def draw_reading() -> None:
     ):
         context, weights, *_ = attention(query.view(1, 1, 2), memory)
         size = 20 + 500 * weights[0, 0]
-        axis.scatter(*keys[0, :6].T, s=size[:6], color="steelblue")
-        axis.scatter(*keys[0, 6:].T, s=20, color="lightgrey")
+        axis.scatter(*keys[0, :6].T.numpy(), s=size[:6].numpy(), color="steelblue")
+        axis.scatter(*keys[0, 6:].T.numpy(), s=20, color="lightgrey")
         axis.annotate(
             "", query.tolist(), (0, 0), arrowprops={"arrowstyle": "-|>", "color": "crimson", "lw": 2}
         )
-        axis.plot(*context[0, 0], "P", color="darkorange", markersize=9)
+        axis.plot(*context[0, 0].numpy(), "P", color="darkorange", markersize=9)
         axis.set(xlim=(-3.5, 3.5), ylim=(-3.5, 3.5), xticks=[], yticks=[])
     save(figure, "reading")
 

@@ -166,6 +166,10 @@ def test_it_begins_after_its_share_of_the_training(tmp_path: Path, monkeypatch: 
     trainer.fit(task, datamodule=data)
     assert seen == [False] * 3 + [True] * 3
     assert asked == ["train"]
+    seen.clear()
+    task.tests_rates = True
+    quiet_trainer(tmp_path, max_steps=6, limit_val_batches=0).fit(task, datamodule=data)
+    assert seen == [False] * 6, "a test of rates watches one loss"
 
 
 def test_limits_in_time_count(monkeypatch: pytest.MonkeyPatch) -> None:

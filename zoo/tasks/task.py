@@ -121,6 +121,7 @@ class Task(pl.LightningModule, ABC):
         self.scores = nn.ModuleDict()
         self.predictions: dict[str, list[dict[str, Any]]] = {}
         self.terms: dict[str, Tensor] = {}
+        self.tests_rates = False  # in which all stays as at the start of a training
         self._evaluated = "val"  # the split that was evaluated last
         self._parts: list[dict[str, Tensor]] = []  # the terms of each part of the batch so far
         self._stepped = True  # what comes next is the first part of a batch
@@ -193,6 +194,14 @@ class Task(pl.LightningModule, ABC):
             return float(trainer.strategy.broadcast(share)) if trainer.world_size > 1 else share
 
         return spent
+
+    def _share_done(self) -> float:
+        """The share of the training that is over, in steps or, where that is limited, in time."""
+        if self.tests_rates:
+            return 0.0
+        steps = self.trainer.global_step / self.trainer.estimated_stepping_batches
+        spent = self._spent_time()
+        return steps if spent is None else max(steps, spent())
 
     def control_scores(self, data: Any) -> dict[str, dict[str, float]]:
         """The scores of controls, which answer without the model, by test split.

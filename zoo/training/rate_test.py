@@ -72,6 +72,7 @@ def rate_test(
         raise ValueError(f"steps must be at least 10, got {steps}")
     optimizer, schedule, watch = task.optimizer, task.scheduler, _Watch()
     task.optimizer = partial(optimizer, lr=1.0)
+    task.tests_rates = True
     task.scheduler = partial(LambdaLR, lr_lambda=_rising(lowest, highest, steps))
     trainer(
         **{"max_steps": steps, "max_epochs": -1, "max_time": None, "limit_val_batches": 0},

@@ -28,7 +28,8 @@ class SelfCritical:
 
     what is better than the model's own answer becomes likelier, what is worse less likely. As in the paper
     the end of a caption counts as a word of it, else captions stop at "with a". Other than there, several
-    captions of an image are sampled. The model samples and searches without dropout.
+    captions of an image are sampled, and nothing has dropout: else words would not come from the p that is
+    differentiated. Of hard readings that is nearly true: what is sampled by one reading is scored by another.
 
     Args:
         samples: captions sampled of each image in a batch.

@@ -279,12 +279,6 @@ class CaptioningTask(WritingTask):
             greedy = self._write(Greedy(), memory, limits, weights=False)
         return greedy, self._write(objective.sample, memory, limits, weights=False)
 
-    def _share_done(self) -> float:
-        """The share of the training that is over, in steps or, where that is limited, in time."""
-        steps = self.trainer.global_step / self.trainer.estimated_stepping_batches
-        spent = self._spent_time()
-        return steps if spent is None else max(steps, spent())
-
     def _encoded(self, batch: CaptionBatch) -> Any:
         """The memory of each image of a batch to train on."""
         self.network.encoder.begin_epoch(self.current_epoch)

@@ -173,7 +173,7 @@ class LanguageModelling(Task):
             input=texts,
             references=[[] for _ in texts],
             prediction=[""] * len(texts),
-            score=(-nll.double().sum(1)).tolist(),
+            score=(-nll.cpu().double().sum(1)).tolist(),
             tokens=real.sum(1).tolist(),
             finished=[True] * len(texts),
         )

@@ -95,13 +95,13 @@ class MemoryTask(Task):
         logits = self.network(batch.inputs).logits.float()
         losses = F.binary_cross_entropy_with_logits(logits, batch.targets, reduction="none")
         found, counted = logits > 0, batch.scored.unsqueeze(-1)
-        wrong = ((found != (batch.targets > 0.5)) & counted).sum((1, 2)).double()
-        bits = torch.where(counted, losses, 0.0).double().sum((1, 2)) / math.log(2)
-        answered = (batch.scored.sum(1) * losses.shape[-1]).double()
+        wrong = ((found != (batch.targets > 0.5)) & counted).sum((1, 2)).float()
+        bits = torch.where(counted, losses, 0.0).sum((1, 2)) / math.log(2)
+        answered = (batch.scored.sum(1) * losses.shape[-1]).float()
         group, ones = torch.where(batch.apart, batch.size, 0), torch.ones_like(bits)
         scores.bits_per_sequence.update(bits, ones, group)
         scores.wrong_bits.update(wrong / answered, answered, group)
-        scores.exact_sequences.update((wrong == 0).double(), ones, group)
+        scores.exact_sequences.update((wrong == 0).float(), ones, group)
         self._keep_predictions(
             split,
             batch.index,
