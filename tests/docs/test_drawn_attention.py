@@ -3,7 +3,6 @@
 import runpy
 from pathlib import Path
 
-
 SCRIPT = Path(__file__).parents[2] / "docs" / "draw_attention.py"
 
 
