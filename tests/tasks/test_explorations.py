@@ -163,6 +163,8 @@ def test_a_matcher_shows_matrices_over_both_texts(tmp_path: Path, kind: str, vie
     for view in found.views:
         assert list(view.keys) == ["the", "blue", "circle", "of", "a", "</s>"]
         assert len(view.queries) in (1, 4)
+        euclidean, additive = "score euclidean, no selection", "score additive, selection soft"
+        assert view.mechanism == (euclidean if kind == "abcnn3" else additive)
     assert (found.answers[0].probability is None) == (kind == "degrees")
 
 

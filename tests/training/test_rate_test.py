@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from torch.optim import SGD
 from torch.utils.data import DataLoader, TensorDataset
 
-from zoo.training.rate_test import rate_test
+from zoo.training.rate_test import _steepest, rate_test
 from zoo.training.schedules import Vaswani
 
 
@@ -121,3 +121,8 @@ def test_rates_that_are_too_low_propose_nothing() -> None:
 def test_a_range_of_nothing_is_refused(limits: dict[str, Any], reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         run(Bowl(), **limits)
+
+
+def test_the_least_loss_is_no_steepest_place_where_it_breaks_off_behind() -> None:
+    rates = [10.0**power for power in range(7)]
+    assert _steepest(rates, [2.0, 1.9, 1.5, 1.2, 1.1, 0.7, 30.0]) == 100.0

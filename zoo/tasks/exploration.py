@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from zoo.attention import Attention
+from zoo.attention import Attention, Score
 from zoo.core.text import TextCodec
 from zoo.figures import ShadedText
 
@@ -164,14 +164,20 @@ def mechanism(model: nn.Module, *where: str) -> str:
         where: parts of the names of the modules that are meant, such as `decoder`; none: all.
 
     Returns:
-        Each pair once, such as `score additive, selection soft`; nothing where there is no attention.
+        Each pair once, such as `score additive, selection soft`, or a score that nothing is selected by, as
+        in ABCNN; nothing where there is no attention.
     """
     pairs = {
         f"score {words_of(part.score)}, selection {words_of(part.selection)}": None
         for name, part in model.named_modules()
         if isinstance(part, Attention) and all(one in name for one in where)
     }
-    return "; ".join(pairs)
+    alone = {
+        f"score {words_of(part)}, no selection": None
+        for name, part in model.named_modules()
+        if isinstance(part, Score) and all(one in name for one in where)
+    }
+    return "; ".join(pairs or alone)
 
 
 def candidates(logits: Tensor, chosen: Sequence[int], name: Callable[[int], str]) -> list[list[Answer]]:

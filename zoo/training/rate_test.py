@@ -122,7 +122,8 @@ def _steepest(rates: list[float], losses: list[float]) -> float | None:
     end = int(np.nanargmin(losses)) + 1
     if end < 3 or losses[end - 1] > losses[0] - _CLEAR * abs(losses[0]):
         return None
-    return rates[int(np.argmin(np.gradient(losses[:end], np.log(rates[:end]))))]
+    slopes = np.gradient(losses, np.log(rates[: len(losses)]))  # of all, so that the least loss has two sides
+    return rates[int(np.argmin(slopes[:end]))]
 
 
 def _highest_factor(schedule: Callable[..., Any] | None) -> float:

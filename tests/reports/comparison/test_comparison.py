@@ -497,6 +497,9 @@ def test_questions_that_nothing_answers(sweep: Path, tmp_path: Path) -> None:
     assert "holds no run" in refused(tmp_path / "empty")
     lost = make_unfinished(tmp_path / "lost", State.DIVERGED)
     assert "there is no finished run to compare" in refused(lost)
+    for number in range(3):
+        make_unfinished(tmp_path / "study" / str(number), State.PRUNED)
+    assert "there is no finished run to compare (3 pruned)" in refused(tmp_path / "study")
 
 
 def test_predictions_of_any_system_stand_beside_runs(sweep: Path, tmp_path: Path) -> None:

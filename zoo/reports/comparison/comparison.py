@@ -19,6 +19,7 @@ from zoo.reports.records import item_score, merged
 from zoo.reports.runs import VALIDATION, Run
 from zoo.reports.seeds import SeedDifference, Summary
 from zoo.reports.significance import Difference, paired_bootstrap
+from zoo.runs.status import State
 from zoo.runs.typed import special
 
 _FEW_ROWS = 20
@@ -136,11 +137,19 @@ class Comparison:
 def _nothing_to_compare(left_out: Sequence[Run]) -> str:
     """Why no run can be compared; what holds of several that were not tested is said once."""
     untested = [run for run in left_out if run.is_untested]
-    reasons = [f"{run.path}: {run.left_out}" for run in left_out if not run.is_untested or len(untested) == 1]
+    pruned = [run for run in left_out if run.state is State.PRUNED]
+    reasons = [
+        f"{run.path}: {run.left_out}"
+        for run in left_out
+        if run not in pruned and (not run.is_untested or len(untested) == 1)
+    ]
     if len(untested) > 1:
         remedies = "`--split val` compares without, `zoo test RUN` tests one"
         reasons.insert(0, f"{len(untested)} runs were not tested: {remedies}")
-    return f"there is no finished run to compare ({'; '.join(reasons)})"
+    if pruned:
+        reasons.append(f"{len(pruned)} pruned")
+    what = "no finished run was tested" if untested else "there is no finished run to compare"
+    return f"{what} ({'; '.join(reasons)})"
 
 
 def compare(runs: Sequence[Run], question: Question) -> Comparison:

@@ -105,8 +105,8 @@ function glimpseView(view) {
     for (const [name, value] of Object.entries(properties)) made.setAttribute(name, value);
     return made;
   };
-  // Glimpses may lie outside of the image: there the agent sees nothing.
-  const edges = view.boxes.flatMap((scales) => scales[0]);
+  // Glimpses, the coarsest patch with them, may lie outside of the image: there the agent sees nothing.
+  const edges = view.boxes.flat(2);
   const around = Math.max(1, -Math.min(0, ...edges), Math.max(...edges) - Math.max(width, height)) + 1;
   const path = draw("svg", { viewBox: `${-around} ${-around} ${width + 2 * around} ${height + 2 * around}` });
   const inset = (side) => `${(100 * around) / side}%`;
