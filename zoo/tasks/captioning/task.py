@@ -385,8 +385,8 @@ class CaptioningTask(WritingTask):
 
 @contextmanager
 def _evaluating(network: Any, kind: type[nn.Module]) -> Iterator[None]:
-    """A context in which the parts of a kind, in training before, are as in evaluation."""
-    parts = [part for part in network.modules() if isinstance(part, kind)]
+    """A context in which the parts of a kind are as in evaluation."""
+    parts = [part for part in network.modules() if isinstance(part, kind) and part.training]
     for part in parts:
         part.eval()
     try:
