@@ -85,17 +85,18 @@ def _conditions(machine: Mapping[str, Any] | None, groups: Mapping[str, list[Any
     sides = list(chain.from_iterable(groups.values()))
     rounds = max(len(side["ratio"]) for side in sides)
     busy = {name: _busiest(group) for name, group in groups.items()}
-    restless = [name.replace("_", " ") for name, cores in busy.items() if min(cores, default=0.0) > _QUIET]
+    restless = [name for name, cores in busy.items() if min(cores, default=0.0) > _QUIET]
     quiet = [
         len(group[0].get("counted_rounds", group[0]["ratio"]))
         for name, group in groups.items()
-        if name.replace("_", " ") not in restless
+        if name not in restless
     ]
     told = [f"{rounds} round{'s' if rounds > 1 else ''}"]
     if min(quiet, default=rounds) < rounds:
         told[0] += f", of which at least {min(quiet)} had a quiet machine and count"
     if any(restless):
-        told.append(f"no round of {', '.join(restless)} had a quiet machine, and all count")
+        names = ", ".join(restless).replace("_", " ")
+        told.append(f"no round of {names} had a quiet machine, and all count")
     if (others := max(chain.from_iterable(busy.values()), default=0.0)) > _QUIET:
         told.append(f"other processes used up to {others:.1f} cores")
     if machine:

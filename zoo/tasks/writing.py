@@ -107,7 +107,7 @@ class WritingTask(Task, abstract=True):
             check_reinforce(reinforce)
         self.network = network  # type: ignore[assignment]
         self.target, self.target_codec = target, TextCodec(target)
-        self._unwritten = (target.pad, target.bos, target.unk)
+        self._special = (target.pad, target.bos)  # never written; nor is <unk>, unless it is asked for
         self.decoding, self.label_smoothing = decoding, label_smoothing
         self.reinforce: Reinforce | None = None
         samples = any(isinstance(part, Selection) and part.samples for part in network.modules())
@@ -219,7 +219,7 @@ class WritingTask(Task, abstract=True):
             (memory, torch.arange(len(limits), device=limits.device)),
             bos=self.target.bos,
             eos=self.target.eos,
-            forbidden=self._unwritten[: 2 if write_unknown else 3],
+            forbidden=self._special if write_unknown else (*self._special, self.target.unk),
             maximum_length=limits,
         )
 

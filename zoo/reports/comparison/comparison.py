@@ -137,17 +137,17 @@ class Comparison:
 def _nothing_to_compare(left_out: Sequence[Run]) -> str:
     """Why no run can be compared; what holds of several that were not tested is said once."""
     untested = [run for run in left_out if run.is_untested]
-    pruned = [run for run in left_out if run.state is State.PRUNED]
+    pruned = sum(run.state is State.PRUNED for run in left_out)
     reasons = [
         f"{run.path}: {run.left_out}"
         for run in left_out
-        if run not in pruned and (not run.is_untested or len(untested) == 1)
+        if run.state is not State.PRUNED and (not run.is_untested or len(untested) == 1)
     ]
     if len(untested) > 1:
         remedies = "`--split val` compares without, `zoo test RUN` tests one"
         reasons.insert(0, f"{len(untested)} runs were not tested: {remedies}")
     if pruned:
-        reasons.append(f"{len(pruned)} pruned")
+        reasons.append(f"{pruned} pruned")
     what = "no finished run was tested" if untested else "there is no finished run to compare"
     return f"{what} ({'; '.join(reasons)})"
 

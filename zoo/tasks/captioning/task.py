@@ -260,7 +260,8 @@ class CaptioningTask(WritingTask):
             written = [[self.target.bos, *one.ids] for several in sampled for one in several]
             inputs, labels = decoder_pair(move_data_to_device(self.target_codec.pad(written), self.device))
             decoded = self.network.decode(map_tensors(lambda of_images: of_images[rows], memory), inputs)
-            log_likelihood = self._log_likelihood(decoded.features, labels, self._unwritten).sum(1)
+            unwritten = (*self._special, self.target.unk)
+            log_likelihood = self._log_likelihood(decoded.features, labels, unwritten).sum(1)
             loss = per_token(-(advantage * log_likelihood).mean(), labels)
             terms = {"sampled_cider_d": reward[:, 1:].mean(), "greedy_cider_d": reward[:, 0].mean()}
             if self.reinforce is not None:
